@@ -1,0 +1,144 @@
+"""What a provider can answer, in our own words: no provider's shape leaks past its adapter."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
+
+
+class Category(StrEnum):
+    """Why a provider refused; decided by status and exception type, never by message text."""
+
+    UNREACHABLE = "unreachable"  # no connection was ever established: nothing can have happened
+    CREDENTIAL = "credential"  # 401, or 403 with the provider's own body on a read
+    RATE_LIMITED = "rate_limited"  # 429, or a bare 403 at very high volume
+    MISSING = "missing"  # 404: the object is not there
+    REJECTED = "rejected"  # any other 4xx with the provider's own body
+
+
+@dataclass(frozen=True, slots=True)
+class Accepted(Generic[T]):
+    """The documented success. It happened."""
+
+    value: T
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A definite no, by the provider's own answer or because no connection was established."""
+
+    code: str  # stable and ours: "http_400", "http_429", "connect_refused", "dns", "tls"
+    category: Category
+    status: int | None = None
+    retry_after_s: int | None = None
+    detail: str = ""  # at most 300 characters of the provider's words, printable; for people only
+
+    @property
+    def retryable(self) -> bool:
+        """Nothing happened and the same request may succeed later."""
+        return self.category in (Category.UNREACHABLE, Category.RATE_LIMITED)
+
+    @property
+    def may_mean_already_done(self) -> bool:
+        """A 4xx on send or schedule can mean "already went": it takes a read to tell."""
+        return self.category in (Category.MISSING, Category.REJECTED)
+
+
+@dataclass(frozen=True, slots=True)
+class Ambiguous:
+    """The request may have left this host and its effect is unknown. Never repeat it blindly."""
+
+    reason: str  # "timeout", "reset", "http_503", "foreign_answer", "unreadable", "unexpected_status"
+    status: int | None = None
+    bytes_out: int = 0  # request bytes handed to the network, evidence for people
+
+
+Outcome = Accepted[T] | Refused | Ambiguous
+
+
+class RemoteStatus(StrEnum):
+    """A remote campaign's status, translated by its adapter."""
+
+    DRAFT = "draft"
+    SCHEDULED = "scheduled"
+    SENDING = "sending"
+    SENT = "sent"
+    CANCELLING = "cancelling"
+    CANCELLED = "cancelled"
+    FAILED = "failed"
+    UNTRACKED = "untracked"  # archived, and every value that we don't know
+
+
+@dataclass(frozen=True, slots=True)
+class Envelope:
+    """What a recipient sees around the content."""
+
+    subject: str
+    preview_text: str
+    from_name: str
+    from_email: str
+    reply_to: str
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """Everything that a remote draft is made of. `title` carries the token that finds it again."""
+
+    title: str
+    audience: str
+    envelope: Envelope
+    html: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """One reading of a remote campaign."""
+
+    remote_id: str
+    status: RemoteStatus
+    raw_status: str  # the provider's own word, for people
+    audience: str
+    title: str
+    subject: str
+    from_name: str
+    reply_to: str
+    recipient_count: int | None
+    emails_sent: int | None
+    send_time_ms: int | None  # epoch milliseconds, UTC; None where there is none
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One remote campaign whose title carries a token of ours."""
+
+    remote_id: str
+    generation: int
+    status: RemoteStatus
+    created_ms: int  # epoch milliseconds, UTC
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """All remote campaigns found for one token stem, and whether every page was read."""
+
+    found: tuple[Found, ...]
+    complete: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """The stable identity behind a credential."""
+
+    id: str
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteAudience:
+    """A list of contacts at the provider."""
+
+    ref: str
+    name: str
+    contacts: int

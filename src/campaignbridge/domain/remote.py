@@ -1,0 +1,31 @@
+"""The remote campaign: what stands at the provider for one generation of a campaign."""
+
+from dataclasses import dataclass
+
+from campaignbridge.domain.evidence import Negative
+from campaignbridge.domain.ledger import SETTLE_MS
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteCampaign:
+    """A remote campaign as stored. Its identity never changes within a generation."""
+
+    campaign_id: str
+    generation: int
+    account: str
+    remote_id: str | None  # None while no create is known to have taken effect
+    observed_status: str | None
+    raw_status: str | None
+    content_pending: bool
+    writing_until: int | None  # the deadline of an upload that had no definite answer
+    went: bool  # a send was accepted, or it was seen sending: never a draft again
+    negative: Negative | None
+    rechecks: int | None  # readings done after a verdict of absence; None when none is due
+    recipient_count: int | None
+    emails_sent: int | None
+    observed_at: int | None
+    reconciled_at: int | None
+
+    def may_be_written_until(self) -> int | None:
+        """Return when an upload of ours can no longer land, or None when none is open."""
+        return None if self.writing_until is None else self.writing_until + SETTLE_MS

@@ -1,0 +1,156 @@
+"""Every seam on one page: Database, Provider, Clock, Chance, Handler.
+
+Surfaces and flows are written against these; `bootstrap` picks what stands behind them. Tests and the
+simulation use the real database, the real adapters and replace only clock, chance and socket.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from campaignbridge.domain.provider import (
+    Account,
+    Draft,
+    Observation,
+    Outcome,
+    Refused,
+    RemoteAudience,
+    Search,
+)
+
+Row = Mapping[str, Any]
+
+
+class Transaction(Protocol):
+    """One open transaction. Statements are named; their text is in `store/sql`."""
+
+    def all(self, name: str, /, **params: object) -> list[Row]:
+        """Return every row that the statement gives."""
+        ...
+
+    def one(self, name: str, /, **params: object) -> Row | None:
+        """Return the only row, or None."""
+        ...
+
+    def run(self, name: str, /, **params: object) -> int:
+        """Run a change and return how many rows it touched."""
+        ...
+
+    def each(self, name: str, rows: Iterable[Mapping[str, object]], /) -> int:
+        """Run a change once for every row of parameters; return how many rows were touched."""
+        ...
+
+
+class Database(Protocol):
+    """The low seam: there is one store and there are two databases."""
+
+    def transaction(self) -> AbstractContextManager[Transaction]:
+        """Open a transaction: commit when the block ends, roll back when it raises.
+
+        Raises `StoreGone` when the store can't be reached and `CommitUnknown` when the answer to the
+        COMMIT was lost: then the change may or may not have happened.
+        """
+        ...
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A point in local time, taken on both local clocks."""
+
+    boot_ms: int
+    wall_ms: int
+
+
+class Clock(Protocol):
+    """Local time, for deadlines only. Every shared "now" is the store's `now_ms()`."""
+
+    def mark(self) -> Mark:
+        """Return the present point in local time."""
+        ...
+
+    def since_ms(self, mark: Mark) -> int:
+        """Return the milliseconds since `mark`: the larger of boot time and wall clock.
+
+        A suspended machine keeps counting, and a clock that was set back can't lengthen a lease.
+        """
+        ...
+
+    def wait_ms(self, ms: int) -> None:
+        """Let time pass before a local retry."""
+        ...
+
+
+class Chance(Protocol):
+    """Where opaque ids and jitter come from."""
+
+    def token(self, length: int) -> str:
+        """Return `length` characters of [a-z0-9]."""
+        ...
+
+    def fraction(self) -> float:
+        """Return a number in [0, 1)."""
+        ...
+
+
+class Line(Protocol):
+    """One fresh connection to a provider, opened and not yet used. Good for one request."""
+
+    def close(self) -> None:
+        """Close abortively: whatever the kernel still holds is dropped."""
+        ...
+
+
+class Provider(Protocol):
+    """One account at one provider. Calls are made once; nothing is repeated behind the caller.
+
+    A mutation takes a `Line` that the caller opened beforehand, so that nothing slow stands between
+    the caller's last check and the first byte. `limit_ms` is one total for write and read. Reads and
+    repeatable writes dial for themselves; their limit covers dialling too.
+    """
+
+    slug: str
+    label: str  # "Mailchimp"
+    capabilities: frozenset[str]  # of "retire", "schedule", "cancel", "test"
+
+    def dial(self, *, limit_ms: int) -> "Line | Refused":
+        """Open a fresh connection, TLS included."""
+        ...
+
+    # mutations: one request each, never repeated by the transport
+    def create_draft(self, line: Line, draft: Draft, *, limit_ms: int) -> Outcome[str]:
+        """Create a draft and return its remote id."""
+        ...
+
+    def send(self, line: Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
+        """Ask for the delivery of a draft, now."""
+        ...
+
+    # repeatable writes
+    def sync_draft(self, remote_id: str, draft: Draft, *, limit_ms: int) -> Outcome[None]:
+        """Assert title, envelope and content of a draft anew. Never touches its audience."""
+        ...
+
+    # reads
+    def inspect(self, remote_id: str, *, limit_ms: int) -> Outcome[Observation]:
+        """Read one remote campaign."""
+        ...
+
+    def find_by_token(self, stem: str, *, since_ms: int, audience: str, limit_ms: int) -> Outcome[Search]:
+        """Find every remote campaign whose title carries `[{stem}.g<generation>]`, in any status."""
+        ...
+
+    def verify(self, *, limit_ms: int) -> Outcome[Account]:
+        """Read which account the credential opens."""
+        ...
+
+    def audience(self, ref: str, *, limit_ms: int) -> Outcome[RemoteAudience]:
+        """Read one audience."""
+        ...
+
+
+Observer = Callable[[str, Mapping[str, object]], None]

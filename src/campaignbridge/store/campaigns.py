@@ -1,0 +1,375 @@
+"""Campaigns, their frozen content and what stands for them at the provider, in the store."""
+
+from dataclasses import dataclass
+
+from campaignbridge.domain.campaign import Approval, Campaign, State
+from campaignbridge.domain.connection import Connection
+from campaignbridge.domain.content import Snapshot
+from campaignbridge.domain.errors import NotFound
+from campaignbridge.domain.evidence import Absence, Negative
+from campaignbridge.domain.ledger import token_stem
+from campaignbridge.domain.lock import Lease
+from campaignbridge.domain.provider import Envelope, Observation
+from campaignbridge.domain.remote import RemoteCampaign
+from campaignbridge.ports import Row, Transaction
+from campaignbridge.store.accounts import connection_of
+
+
+@dataclass(frozen=True, slots=True)
+class Dossier:
+    """One campaign with all that decisions about it need, read at `now` of the store's clock."""
+
+    campaign: Campaign
+    connection: Connection
+    remote: RemoteCampaign | None  # of the present generation
+    installation: str
+    now: int
+
+    @property
+    def stem(self) -> str:
+        """What every generation's token starts with."""
+        return token_stem(self.installation, self.campaign.id)
+
+    @property
+    def token(self) -> str:
+        """The token in the remote title: never the attempt's, so that a forgotten decision is found."""
+        return f"{self.stem}.g{self.campaign.generation}"
+
+
+class Campaigns:
+    """The campaigns of one transaction."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def create(self, *, campaign_id: str, name: str, connection_id: str, audience: str, owner: str) -> None:
+        """Create a draft at version 1, revision 1, generation 1."""
+        self._tx.run(
+            "campaigns.create",
+            id=campaign_id,
+            name=name,
+            connection_id=connection_id,
+            audience=audience,
+            owner=owner,
+        )
+
+    def add_snapshot(
+        self, *, campaign_id: str, revision: int, envelope: Envelope, html: str, text: str, fingerprint: str, by: str
+    ) -> None:
+        """Freeze one revision of the content."""
+        self._tx.run(
+            "campaigns.snapshot",
+            campaign_id=campaign_id,
+            revision=revision,
+            subject=envelope.subject,
+            preview_text=envelope.preview_text,
+            from_name=envelope.from_name,
+            from_email=envelope.from_email,
+            reply_to=envelope.reply_to,
+            html=html,
+            text=text,
+            fingerprint=fingerprint,
+            created_by=by,
+        )
+
+    def get(self, campaign_id: str) -> Dossier:
+        """Return a campaign with its surroundings; raise `NotFound`."""
+        row = self._tx.one("campaigns.get", id=campaign_id)
+        if row is None:
+            raise NotFound(
+                f"There is no campaign {campaign_id[:40]}.", todo="campaigns list shows what there is."
+            )
+        return Dossier(
+            campaign=_campaign_of(row),
+            connection=connection_of(row, id_column="connection_id"),
+            remote=_remote_of(row),
+            installation=row["installation"],
+            now=row["now"],
+        )
+
+    def snapshot(self, campaign: Campaign) -> Snapshot:
+        """Return the campaign's present content."""
+        row = self._tx.one("campaigns.snapshot_of", campaign_id=campaign.id, revision=campaign.revision)
+        assert row is not None, "a campaign has its snapshot from birth"
+        return _snapshot_of(row)
+
+    def newest(self, *, most: int) -> list[Row]:
+        """Return the newest campaigns, for people."""
+        return self._tx.all("campaigns.newest", most=most)
+
+    def edit(
+        self, campaign: Campaign, state: State, *, approval: Approval | None, revision: int | None = None
+    ) -> bool:
+        """Make a local change; False when somebody was faster or a request is unresolved."""
+        return (
+            self._tx.run(
+                "campaigns.edit",
+                id=campaign.id,
+                version=campaign.version,
+                from_state=campaign.state.value,
+                state=state.value,
+                revision=revision or campaign.revision,
+                approved_by=approval.by if approval else None,
+                approved_fingerprint=approval.fingerprint if approval else None,
+                max_recipients=approval.max_recipients if approval else None,
+            )
+            == 1
+        )
+
+    def claim(self, campaign: Campaign, attempt_id: str, *, look_at: int) -> bool:
+        """Open an attempt; False when somebody was faster or a request is unresolved."""
+        return (
+            self._tx.run(
+                "campaigns.claim",
+                id=campaign.id,
+                version=campaign.version,
+                from_state=campaign.state.value,
+                attempt_id=attempt_id,
+                look_at=look_at,
+            )
+            == 1
+        )
+
+    def settle(
+        self, campaign_id: str, attempt_id: str, state: State, *, look_at: int | None, flag: str | None = None
+    ) -> bool:
+        """Close the open attempt; False when it isn't this one."""
+        return (
+            self._tx.run(
+                "campaigns.settle",
+                id=campaign_id,
+                attempt_id=attempt_id,
+                state=state.value,
+                look_at=look_at,
+                flag=flag,
+            )
+            == 1
+        )
+
+    def doubt(self, campaign_id: str, attempt_id: str, state: State, *, look_at: int) -> bool:
+        """Keep the open attempt unresolved; False when it isn't this one."""
+        return (
+            self._tx.run(
+                "campaigns.doubt", id=campaign_id, attempt_id=attempt_id, state=state.value, look_at=look_at
+            )
+            == 1
+        )
+
+    def follow(self, campaign: Campaign, state: State, *, look_at: int | None, flag: str | None) -> bool:
+        """Move with the provider's record; False when somebody changed the campaign since it was read."""
+        return (
+            self._tx.run(
+                "campaigns.follow",
+                id=campaign.id,
+                version=campaign.version,
+                state=state.value,
+                look_at=look_at,
+                flag=flag,
+            )
+            == 1
+        )
+
+    def watch(
+        self, campaign: Campaign, *, look_at: int | None, stopped_reason: str | None, flag: str | None
+    ) -> bool:
+        """Move the watch without a version; False when somebody changed the campaign since it was read."""
+        return (
+            self._tx.run(
+                "campaigns.watch",
+                id=campaign.id,
+                version=campaign.version,
+                look_at=look_at,
+                stopped_reason=stopped_reason,
+                flag=flag,
+            )
+            == 1
+        )
+
+    def look_now(self, campaign_id: str) -> bool:
+        """Have a campaign looked at now, also if its watch had stopped; False when it is finished."""
+        return self._tx.run("campaigns.look_now", id=campaign_id) == 1
+
+    def alarm(self, campaign_id: str, flag: str) -> None:
+        """Flag a person and have the campaign looked at now."""
+        self._tx.run("campaigns.alarm", id=campaign_id, flag=flag)
+
+    def restart_stopped(self, connection_id: str) -> list[str]:
+        """Restart every watch of a connection that had stopped on its credential; return the campaigns."""
+        return [
+            row["id"] for row in self._tx.all("campaigns.restart_stopped", connection_id=connection_id)
+        ]
+
+
+class Remotes:
+    """The remote campaigns of one transaction."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def begin(self, campaign: Campaign) -> None:
+        """Make room for the remote campaign of the present generation."""
+        self._tx.run(
+            "remotes.begin",
+            campaign_id=campaign.id,
+            generation=campaign.generation,
+            account=campaign.account,
+        )
+
+    def identify(
+        self, campaign_id: str, generation: int, remote_id: str, *, status: str, went: bool, content_pending: bool
+    ) -> bool:
+        """Record which remote campaign it is; False when it is known to be another one."""
+        return (
+            self._tx.run(
+                "remotes.identify",
+                campaign_id=campaign_id,
+                generation=generation,
+                remote_id=remote_id,
+                status=status,
+                went=int(went),
+                content_pending=int(content_pending),
+            )
+            == 1
+        )
+
+    def start_writing(self, remote: RemoteCampaign, lease: Lease, *, limit_ms: int, need_ms: int) -> bool:
+        """Say that an upload begins; False when the lease is too short for it."""
+        return (
+            self._tx.run(
+                "remotes.start_writing",
+                campaign_id=remote.campaign_id,
+                generation=remote.generation,
+                limit_ms=limit_ms,
+                need_ms=need_ms,
+                key=lease.key,
+                fence=lease.fence,
+                holder=lease.holder,
+            )
+            == 1
+        )
+
+    def stop_writing(self, remote: RemoteCampaign, lease: Lease, *, synced: bool) -> bool:
+        """Say that an upload ended with a definite answer; False when the lease is lost."""
+        return (
+            self._tx.run(
+                "remotes.stop_writing",
+                campaign_id=remote.campaign_id,
+                generation=remote.generation,
+                synced=int(synced),
+                key=lease.key,
+                fence=lease.fence,
+                holder=lease.holder,
+            )
+            == 1
+        )
+
+    def observe(
+        self,
+        remote: RemoteCampaign,
+        seen: Observation | None,
+        *,
+        reconciled: bool,
+        went: bool,
+        negative: tuple[str | None, Absence] | None = None,
+        rechecks: int | None = None,
+    ) -> None:
+        """Record a reading. Without one (gone, or searched in vain) what was seen before stays."""
+        attempt_id, verdict = negative if negative else (None, None)
+        self._tx.run(
+            "remotes.observe",
+            campaign_id=remote.campaign_id,
+            generation=remote.generation,
+            status=seen.status.value if seen else remote.observed_status,
+            raw_status=seen.raw_status if seen else remote.raw_status,
+            recipient_count=seen.recipient_count if seen else remote.recipient_count,
+            emails_sent=seen.emails_sent if seen else remote.emails_sent,
+            reconciled=int(reconciled),
+            went=int(went),
+            negative_attempt=attempt_id,
+            negative_verdict=verdict.value if verdict else None,
+            rechecks=rechecks,
+        )
+
+    def accepted(self, campaign_id: str, generation: int, *, status: str, went: bool) -> None:
+        """Record what an accepted request makes of the remote campaign."""
+        self._tx.run(
+            "remotes.accepted", campaign_id=campaign_id, generation=generation, status=status, went=int(went)
+        )
+
+
+def _campaign_of(row: Row) -> Campaign:
+    approval = None
+    if row["approved_fingerprint"] is not None:
+        approval = Approval(
+            by=row["approved_by"],
+            at_ms=row["approved_at"],
+            fingerprint=row["approved_fingerprint"],
+            max_recipients=row["max_recipients"],
+        )
+    return Campaign(
+        id=row["id"],
+        name=row["name"],
+        connection_id=row["connection_id"],
+        account=row["account"] or "",
+        audience=row["audience"],
+        state=State(row["state"]),
+        version=row["version"],
+        revision=row["revision"],
+        generation=row["generation"],
+        approval=approval,
+        owner=row["owner"],
+        open_attempt=row["open_attempt"],
+        look_at=row["look_at"],
+        stopped_reason=row["stopped_reason"],
+        flag=row["flag"],
+        state_changed_at=row["state_changed_at"],
+        created_at=row["created_at"],
+    )
+
+
+def _remote_of(row: Row) -> RemoteCampaign | None:
+    if row["content_pending"] is None:  # no row: the join found nothing
+        return None
+    negative = None
+    if row["negative_verdict"] is not None:
+        negative = Negative(
+            attempt_id=row["negative_attempt"],
+            verdict=Absence(row["negative_verdict"]),
+            answered_at=row["negative_answered_at"],
+        )
+    return RemoteCampaign(
+        campaign_id=row["id"],
+        generation=row["generation"],
+        account=row["account"] or "",
+        remote_id=row["remote_id"],
+        observed_status=row["observed_status"],
+        raw_status=row["raw_status"],
+        content_pending=bool(row["content_pending"]),
+        writing_until=row["writing_until"],
+        went=bool(row["went"]),
+        negative=negative,
+        rechecks=row["rechecks"],
+        recipient_count=row["recipient_count"],
+        emails_sent=row["emails_sent"],
+        observed_at=row["observed_at"],
+        reconciled_at=row["reconciled_at"],
+    )
+
+
+def _snapshot_of(row: Row) -> Snapshot:
+    return Snapshot(
+        campaign_id=row["campaign_id"],
+        revision=row["revision"],
+        envelope=Envelope(
+            subject=row["subject"],
+            preview_text=row["preview_text"],
+            from_name=row["from_name"],
+            from_email=row["from_email"],
+            reply_to=row["reply_to"],
+        ),
+        html=row["html"],
+        text=row["text"],
+        fingerprint=row["fingerprint"],
+        created_at=row["created_at"],
+        created_by=row["created_by"],
+    )

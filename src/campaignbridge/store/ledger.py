@@ -1,0 +1,151 @@
+"""Attempts in the store: inserted before a request is made, settled once."""
+
+from campaignbridge.domain.campaign import State
+from campaignbridge.domain.ledger import Attempt, Operation, Status
+from campaignbridge.ports import Row, Transaction
+
+FAR_AHEAD_MS = 9_000_000_000_000_000  # held until somebody says otherwise
+
+
+class Ledger:
+    """The attempts and content claims of one transaction."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+
+    def insert(self, attempt: Attempt, *, deadline_ms: int) -> int | None:
+        """Insert a pending attempt; return its deadline, or None when another one stands in its way.
+
+        Its deadline is the store's now + `deadline_ms`; the fields of `attempt` that the store decides
+        (deadline and times) are ignored.
+        """
+        row = self._tx.one(
+            "attempts.insert",
+            id=attempt.id,
+            campaign_id=attempt.campaign_id,
+            operation=attempt.operation.value,
+            key=attempt.key,
+            request_hash=attempt.request_hash,
+            account=attempt.account,
+            generation=attempt.generation,
+            remote_id=attempt.remote_id,
+            from_state=attempt.from_state.value,
+            deadline_ms=deadline_ms,
+            actor=attempt.actor,
+        )
+        return row["deadline_at"] if row else None
+
+    def adopted(self, attempt: Attempt) -> bool:
+        """Insert a create that succeeded without a request; False when its key stands already."""
+        return (
+            self._tx.run(
+                "attempts.adopted",
+                id=attempt.id,
+                campaign_id=attempt.campaign_id,
+                key=attempt.key,
+                request_hash=attempt.request_hash,
+                account=attempt.account,
+                generation=attempt.generation,
+                remote_id=attempt.remote_id,
+                from_state=attempt.from_state.value,
+                actor=attempt.actor,
+            )
+            == 1
+        )
+
+    def get(self, attempt_id: str) -> Attempt | None:
+        """Return an attempt by id."""
+        row = self._tx.one("attempts.get", id=attempt_id)
+        return attempt_of(row) if row else None
+
+    def replay(self, campaign_id: str, operation: Operation, key: str) -> Attempt | None:
+        """Return the attempt that this key named before."""
+        row = self._tx.one(
+            "attempts.replay", campaign_id=campaign_id, operation=operation.value, key=key
+        )
+        return attempt_of(row) if row else None
+
+    def of_campaign(self, campaign_id: str) -> list[Attempt]:
+        """Return a campaign's attempts, oldest first."""
+        return [attempt_of(row) for row in self._tx.all("attempts.of_campaign", campaign_id=campaign_id)]
+
+    def settle(
+        self,
+        attempt_id: str,
+        status: Status,
+        *,
+        answered: bool,
+        error_code: str | None = None,
+        retryable: bool = False,
+        remote_id: str | None = None,
+    ) -> bool:
+        """Record what is known of an unresolved attempt; False when it was settled before."""
+        return (
+            self._tx.run(
+                "attempts.settle",
+                id=attempt_id,
+                status=status.value,
+                retryable=int(retryable),
+                error_code=error_code,
+                remote_id=remote_id,
+                answered=int(answered),
+            )
+            == 1
+        )
+
+    def claim_content(
+        self, *, account: str, audience: str, fingerprint: str, campaign_id: str, attempt_id: str
+    ) -> bool:
+        """Claim this content for this audience; False while another campaign holds it."""
+        return (
+            self._tx.run(
+                "claims.take",
+                account=account,
+                audience=audience,
+                fingerprint=fingerprint,
+                campaign_id=campaign_id,
+                attempt_id=attempt_id,
+                until=FAR_AHEAD_MS,
+            )
+            == 1
+        )
+
+    def content_held_by(
+        self, *, account: str, audience: str, fingerprint: str, campaign_id: str
+    ) -> str | None:
+        """Return the other campaign that holds this content for this audience."""
+        row = self._tx.one(
+            "claims.held_by",
+            account=account,
+            audience=audience,
+            fingerprint=fingerprint,
+            campaign_id=campaign_id,
+        )
+        return row["campaign_id"] if row else None
+
+    def keep_content(self, campaign_id: str, *, keep_ms: int) -> None:
+        """Hold the campaign's claim for `keep_ms` more; a negative number frees it."""
+        self._tx.run("claims.keep_until", campaign_id=campaign_id, keep_ms=keep_ms)
+
+
+def attempt_of(row: Row) -> Attempt:
+    """Return the attempt that a row holds."""
+    return Attempt(
+        id=row["id"],
+        campaign_id=row["campaign_id"],
+        operation=Operation(row["operation"]),
+        key=row["key"],
+        request_hash=row["request_hash"],
+        status=Status(row["status"]),
+        retryable=bool(row["retryable"]),
+        account=row["account"],
+        generation=row["generation"],
+        remote_id=row["remote_id"],
+        from_state=State(row["from_state"]),
+        deadline_at=row["deadline_at"],
+        actor=row["actor"],
+        created_at=row["created_at"],
+        answered_at=row["answered_at"],
+        settled_at=row["settled_at"],
+        error_code=row["error_code"],
+    )

@@ -1,0 +1,162 @@
+"""PostgreSQL behind the low seam: READ COMMITTED, a connection for each thread, bounded waits."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from threading import local
+from typing import Any
+
+import psycopg
+from psycopg.rows import dict_row
+
+from campaignbridge.domain.errors import CommitUnknown, StoreGone, StoreUnusable
+from campaignbridge.ports import Row
+from campaignbridge.store.sql import Catalogue, catalogue
+
+CONNECT_TIMEOUT_S = 10
+_SESSION = (
+    "SET statement_timeout = '30s'; SET lock_timeout = '10s'; "
+    "SET idle_in_transaction_session_timeout = '60s'; SET client_encoding = 'UTF8'"
+)
+
+
+class PostgresTransaction:
+    """One open transaction on a PostgreSQL connection."""
+
+    def __init__(self, connection: psycopg.Connection[dict[str, Any]], statements: Catalogue) -> None:
+        self._connection = connection
+        self._statements = statements
+
+    def all(self, name: str, /, **params: object) -> list[Row]:
+        """Return every row that the statement gives."""
+        return list(self._execute(name, params).fetchall())
+
+    def one(self, name: str, /, **params: object) -> Row | None:
+        """Return the only row, or None."""
+        rows = self.all(name, **params)
+        assert len(rows) <= 1, f"{name} gave {len(rows)} rows"
+        return rows[0] if rows else None
+
+    def run(self, name: str, /, **params: object) -> int:
+        """Run a change and return how many rows it touched."""
+        return self._execute(name, params).rowcount
+
+    def each(self, name: str, rows: Iterable[Mapping[str, object]], /) -> int:
+        """Run a change once for every row of parameters; return how many rows were touched."""
+        with self._connection.cursor() as cursor:
+            cursor.executemany(self._statements[name].text.encode(), [dict(row) for row in rows])
+            return cursor.rowcount
+
+    def execute(self, text: str) -> None:
+        """Run a statement of a migration."""
+        self._connection.execute(text.encode())
+
+    def _execute(self, name: str, params: Mapping[str, Any]) -> psycopg.Cursor[dict[str, Any]]:
+        return self._connection.execute(self._statements[name].filled(params).encode(), params)
+
+
+class Postgres:
+    """A PostgreSQL database, in the first schema of the URL's search path.
+
+    `offset_ms` moves the store's clock for this session, where the schema's `now_ms()` has an offset: that
+    of the demo and of tests. In production it has none.
+    """
+
+    dialect = "postgres"
+
+    def __init__(self, url: str, *, offset_ms: int = 0, statements: Catalogue | None = None) -> None:
+        self._url = url
+        self.offset_ms = offset_ms
+        self._statements = statements or catalogue("postgres")
+        self._local = local()
+
+    def __repr__(self) -> str:
+        return "Postgres(...)"  # the URL may hold a password
+
+    @contextmanager
+    def transaction(self) -> Iterator[PostgresTransaction]:
+        """Open a transaction; see `ports.Database`."""
+        with self._translated():
+            connection = self._connection()
+            connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+            try:
+                yield PostgresTransaction(connection, self._statements)
+            except BaseException:
+                self._roll_back(connection)
+                raise
+            self._commit(connection)
+
+    def close(self) -> None:
+        """Close this thread's connection."""
+        connection = getattr(self._local, "connection", None)
+        if connection is not None:
+            self._local.connection = None
+            connection.close()
+
+    def session(self) -> psycopg.Connection[dict[str, Any]]:
+        """Return this thread's connection, for what is bound to a session: the migrations' lock."""
+        with self._translated():
+            return self._connection()
+
+    def _commit(self, connection: psycopg.Connection[dict[str, Any]]) -> None:
+        try:
+            connection.execute("COMMIT")
+        except psycopg.OperationalError as error:
+            if connection.closed or connection.broken:
+                self.close()
+                raise CommitUnknown(
+                    "The store did not say whether the change was saved.", todo="Look at it again."
+                ) from error
+            raise
+
+    def _roll_back(self, connection: psycopg.Connection[dict[str, Any]]) -> None:
+        try:
+            connection.execute("ROLLBACK")
+        except psycopg.Error:
+            self.close()  # the server rolls back what its session leaves behind
+
+    def _connection(self) -> psycopg.Connection[dict[str, Any]]:
+        connection: psycopg.Connection[dict[str, Any]] | None = getattr(self._local, "connection", None)
+        if connection is not None and not connection.closed:
+            return connection
+        connection = psycopg.connect(
+            self._url,
+            autocommit=True,  # transactions are opened by name above
+            connect_timeout=CONNECT_TIMEOUT_S,
+            row_factory=dict_row,
+            application_name="campaignbridge",
+            keepalives_idle=30,
+            tcp_user_timeout=30_000,
+        )
+        connection.execute(_SESSION)
+        if self.offset_ms:
+            connection.execute(
+                "SELECT set_config('campaignbridge.clock_offset_ms', %s, false)", (str(self.offset_ms),)
+            )
+        self._local.connection = connection
+        return connection
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except psycopg.errors.IntegrityError:
+            raise  # a bug of ours: every expected clash is a conditional statement
+        except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn) as error:
+            raise StoreUnusable(
+                "The database has no usable CampaignBridge schema.", todo="Run: campaignbridge db upgrade"
+            ) from error
+        except psycopg.errors.UndefinedFunction as error:
+            raise StoreUnusable(
+                "The database has no usable CampaignBridge schema.", todo="Run: campaignbridge db upgrade"
+            ) from error
+        except psycopg.OperationalError as error:
+            self._forget_broken()
+            raise StoreGone(
+                "The database can't be used now: it is gone, busy or full. Nothing was changed.",
+                todo="Check that PostgreSQL runs and that --database is right, then try again.",
+            ) from error
+
+    def _forget_broken(self) -> None:
+        connection = getattr(self._local, "connection", None)
+        if connection is not None and (connection.closed or connection.broken):
+            self.close()

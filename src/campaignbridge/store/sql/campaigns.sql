@@ -1,0 +1,106 @@
+-- name: create
+-- A campaign starts without anything at the provider.
+INSERT INTO campaigns (id, name, connection_id, audience, state, version, revision, generation, owner,
+    state_changed_at, created_at)
+VALUES (:id, :name, :connection_id, :audience, 'draft', 1, 1, 1, :owner, now_ms(), now_ms())
+
+-- name: snapshot
+-- Insert-only; (campaign, revision) is the key.
+INSERT INTO snapshots (campaign_id, revision, subject, preview_text, from_name, from_email, reply_to, html,
+    text, fingerprint, created_at, created_by)
+VALUES (:campaign_id, :revision, :subject, :preview_text, :from_name, :from_email, :reply_to, :html, :text,
+    :fingerprint, now_ms(), :created_by)
+
+-- name: get
+-- One campaign with all that decisions about it need: its connection, the remote campaign of its present
+-- generation, its open attempt, and the store's clock.
+SELECT c.id, c.name, c.connection_id, c.audience, c.state, c.version, c.revision, c.generation,
+    c.approved_by, c.approved_at, c.approved_fingerprint, c.max_recipients, c.owner, c.open_attempt,
+    c.look_at, c.stopped_reason, c.flag, c.state_changed_at, c.created_at,
+    k.account, k.provider, k.label, k.account_label, k.base_url, k.key_env, k.verified_at, k.refused_at,
+    k.refused_code,
+    r.remote_id, r.observed_status, r.raw_status, r.content_pending, r.writing_until, r.went, r.retired_at,
+    r.negative_attempt, r.negative_verdict, r.negative_answered_at, r.rechecks, r.recipient_count,
+    r.emails_sent, r.observed_at, r.reconciled_at,
+    i.id AS installation, now_ms() AS now
+FROM campaigns c
+JOIN connections k ON k.id = c.connection_id
+JOIN installation i ON i.one = 1
+LEFT JOIN remote_campaigns r ON r.campaign_id = c.id AND r.generation = c.generation
+WHERE c.id = :id
+
+-- name: snapshot_of
+-- By key.
+SELECT campaign_id, revision, subject, preview_text, from_name, from_email, reply_to, html, text,
+    fingerprint, created_at, created_by
+FROM snapshots WHERE campaign_id = :campaign_id AND revision = :revision
+
+-- name: newest
+-- For people, newest first; the page is bounded.
+SELECT c.id, c.name, c.state, c.version, c.audience, c.open_attempt, c.look_at, c.stopped_reason, c.flag,
+    c.state_changed_at, c.created_at, k.label
+FROM campaigns c JOIN connections k ON k.id = c.connection_id
+ORDER BY c.created_at DESC, c.id DESC
+LIMIT :most
+
+-- name: edit
+-- A local change: nobody changed the campaign since it was looked at, and no request of it is unresolved.
+UPDATE campaigns
+SET state = :state, version = version + 1, revision = :revision,
+    approved_by = :approved_by,
+    approved_at = CASE WHEN CAST(:approved_by AS text) IS NULL THEN NULL ELSE now_ms() END,
+    approved_fingerprint = :approved_fingerprint, max_recipients = :max_recipients,
+    stopped_reason = NULL, flag = NULL, state_changed_at = now_ms()
+WHERE id = :id AND version = :version AND open_attempt IS NULL AND state = :from_state
+
+-- name: claim
+-- The intent: nobody changed the campaign since its checks, nothing of it is unresolved, and from now on
+-- the request has an owner, the watch.
+UPDATE campaigns
+SET open_attempt = :attempt_id, version = version + 1, look_at = :look_at, stopped_reason = NULL
+WHERE id = :id AND version = :version AND state = :from_state AND open_attempt IS NULL
+
+-- name: settle
+-- The open attempt is this one, so its outcome is recorded once; the version may have moved by nobody else
+-- while it was open.
+UPDATE campaigns
+SET state = :state, version = version + 1, open_attempt = NULL, look_at = :look_at,
+    stopped_reason = NULL, flag = :flag,
+    state_changed_at = CASE WHEN state = :state THEN state_changed_at ELSE now_ms() END
+WHERE id = :id AND open_attempt = :attempt_id
+
+-- name: doubt
+-- The open attempt's answer told nothing: the campaign keeps it open and is unknown (or, for a create,
+-- stays where it is).
+UPDATE campaigns
+SET state = :state, version = version + 1, look_at = :look_at, stopped_reason = NULL,
+    state_changed_at = CASE WHEN state = :state THEN state_changed_at ELSE now_ms() END
+WHERE id = :id AND open_attempt = :attempt_id
+
+-- name: follow
+-- No attempt is open and nobody changed the campaign since it was read.
+UPDATE campaigns
+SET state = :state, version = version + 1, look_at = :look_at, stopped_reason = NULL, flag = :flag,
+    state_changed_at = now_ms()
+WHERE id = :id AND version = :version AND open_attempt IS NULL AND state <> :state
+
+-- name: watch
+-- Moves only the watch, never a version: the next look, or why looking has stopped, or what to flag. Nobody
+-- changed the campaign since it was read.
+UPDATE campaigns SET look_at = :look_at, stopped_reason = :stopped_reason, flag = :flag
+WHERE id = :id AND version = :version
+
+-- name: look_now
+-- Wakes the watch whatever the version: a look can only read. A finished campaign isn't woken.
+UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
+WHERE id = :id AND state NOT IN ('sent', 'cancelled', 'archived')
+
+-- name: alarm
+-- For a possible double: flags a person and has the campaign looked at, whatever its version.
+UPDATE campaigns SET flag = :flag, look_at = now_ms(), stopped_reason = NULL WHERE id = :id
+
+-- name: restart_stopped
+-- After a credential works again: every watch of that connection that had stopped on it.
+UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
+WHERE connection_id = :connection_id AND stopped_reason = 'credential_refused'
+RETURNING id

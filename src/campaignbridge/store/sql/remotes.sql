@@ -1,0 +1,49 @@
+-- name: begin
+-- Born with the create's intent, without a remote id; a later create of the same generation finds it here.
+INSERT INTO remote_campaigns (campaign_id, generation, account)
+VALUES (:campaign_id, :generation, :account)
+ON CONFLICT (campaign_id, generation) DO NOTHING
+
+-- name: identify
+-- Identity never changes within a generation.
+UPDATE remote_campaigns
+SET remote_id = :remote_id, content_pending = :content_pending, observed_status = :status,
+    raw_status = :status, observed_at = now_ms(), reconciled_at = now_ms(),
+    negative_attempt = NULL, negative_verdict = NULL, negative_answered_at = NULL,
+    went = CASE WHEN :went = 1 THEN 1 ELSE went END
+WHERE campaign_id = :campaign_id AND generation = :generation
+    AND (remote_id IS NULL OR remote_id = :remote_id)
+
+-- name: start_writing
+-- From here until the settle window after `until`, an upload of ours may still land. The lock is ours.
+UPDATE remote_campaigns SET writing_until = now_ms() + :limit_ms
+WHERE campaign_id = :campaign_id AND generation = :generation
+    AND EXISTS (SELECT 1 FROM locks WHERE key = :key AND fence = :fence AND holder = :holder
+        AND held_until >= now_ms() + :need_ms)
+
+-- name: stop_writing
+-- A definite answer came. By the lock's owner only: somebody else's upload may be under way.
+UPDATE remote_campaigns
+SET writing_until = NULL, content_pending = CASE WHEN :synced = 1 THEN 0 ELSE content_pending END
+WHERE campaign_id = :campaign_id AND generation = :generation
+    AND EXISTS (SELECT 1 FROM locks WHERE key = :key AND fence = :fence AND holder = :holder)
+
+-- name: observe
+-- What was read, by the owner of the lock; `went` only ever rises.
+UPDATE remote_campaigns
+SET observed_status = :status, raw_status = :raw_status, recipient_count = :recipient_count,
+    emails_sent = :emails_sent, observed_at = now_ms(),
+    reconciled_at = CASE WHEN :reconciled = 1 THEN now_ms() ELSE NULL END,
+    went = CASE WHEN :went = 1 THEN 1 ELSE went END,
+    negative_attempt = :negative_attempt, negative_verdict = :negative_verdict,
+    negative_answered_at = CASE WHEN CAST(:negative_verdict AS text) IS NULL THEN NULL ELSE now_ms() END,
+    rechecks = :rechecks
+WHERE campaign_id = :campaign_id AND generation = :generation
+
+-- name: accepted
+-- An accepted request: what the provider must say from now on.
+UPDATE remote_campaigns
+SET observed_status = :status, observed_at = now_ms(),
+    went = CASE WHEN :went = 1 THEN 1 ELSE went END,
+    negative_attempt = NULL, negative_verdict = NULL, negative_answered_at = NULL, rechecks = NULL
+WHERE campaign_id = :campaign_id AND generation = :generation

@@ -1,0 +1,52 @@
+"""A unit of work: one transaction and the repositories that share it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from campaignbridge.ports import Database, Transaction
+from campaignbridge.store.accounts import Accounts
+from campaignbridge.store.campaigns import Campaigns, Remotes
+from campaignbridge.store.events import Events
+from campaignbridge.store.jobs import Jobs
+from campaignbridge.store.ledger import Ledger
+from campaignbridge.store.locks import Locks
+
+
+class Unit:
+    """What one transaction can read and change."""
+
+    def __init__(self, tx: Transaction) -> None:
+        self._tx = tx
+        self.accounts = Accounts(tx)
+        self.campaigns = Campaigns(tx)
+        self.remotes = Remotes(tx)
+        self.ledger = Ledger(tx)
+        self.events = Events(tx)
+        self.jobs = Jobs(tx)
+        self.locks = Locks(tx)
+
+    def now_ms(self) -> int:
+        """Return the store's one clock."""
+        row = self._tx.one("installation.now")
+        assert row is not None
+        return int(row["now"])
+
+    def installation(self, fresh_id: str) -> str:
+        """Return the installation's id, giving it `fresh_id` when it has none yet."""
+        self._tx.run("installation.create", id=fresh_id)
+        row = self._tx.one("installation.get")
+        assert row is not None
+        return str(row["id"])
+
+
+class Store:
+    """The store: opens units of work on one of the two databases."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+    @contextmanager
+    def unit(self) -> Iterator[Unit]:
+        """Open a transaction: committed when the block ends, rolled back when it raises."""
+        with self.database.transaction() as tx:
+            yield Unit(tx)
