@@ -9,15 +9,16 @@ SENT_ZERO_FLAG_MS = 30 * MINUTE_MS
 LONG_SENDING_FLAG_MS = 24 * 60 * MINUTE_MS
 
 
-def while_sending(*, since_ms: int, now_ms: int) -> int:
-    """Return the next look at a campaign that is being sent: every 5 minutes, backing off to hourly."""
-    age = max(0, now_ms - since_ms)
-    return now_ms + min(max(age // 6, 5 * MINUTE_MS), 60 * MINUTE_MS)
+def while_sending(*, age_ms: int) -> int:
+    """Return the delay to the next look at a campaign being sent: 5 minutes, backing off to an hour."""
+    return min(max(age_ms // 6, 5 * MINUTE_MS), 60 * MINUTE_MS)
 
 
-def after_ambiguity(*, window_end_ms: int, now_ms: int) -> int:
-    """Return the first look after an answer that told nothing."""
-    return min(now_ms + EARLY_LOOK_MS, max(window_end_ms, now_ms))
+def while_scheduled(*, send_time_ms: int | None, now_ms: int) -> int:
+    """Return the delay to the next look at a scheduled campaign: 2 minutes after its time, then every 5."""
+    if send_time_ms is None or send_time_ms + 2 * MINUTE_MS <= now_ms:
+        return 5 * MINUTE_MS
+    return send_time_ms + 2 * MINUTE_MS - now_ms
 
 
 def after_misses(misses: int) -> int:
@@ -25,6 +26,6 @@ def after_misses(misses: int) -> int:
     return min(1 << min(max(misses - 1, 0), 6), 60) * MINUTE_MS
 
 
-def recheck(done: int, *, now_ms: int) -> int | None:
-    """Return when to read again after a verdict of absence, or None when it was read often enough."""
-    return now_ms + RECHECKS_MS[done] if done < len(RECHECKS_MS) else None
+def recheck(done: int) -> int | None:
+    """Return the delay to the next reading after a verdict of absence; None when it was read often enough."""
+    return RECHECKS_MS[done] if done < len(RECHECKS_MS) else None

@@ -110,7 +110,9 @@ class Request:
 
     def __post_init__(self) -> None:
         if not _NAME.fullmatch(self.type):
-            raise InvalidInput("A job's type is a lower-case identifier.", todo="Use one such as watch_campaign.")
+            raise InvalidInput(
+                "A job's type is a lower-case identifier.", todo="Use one such as watch_campaign."
+            )
         if not _TARGET.fullmatch(self.target):
             raise InvalidInput(
                 "A job's target is a lower-case identifier.", todo="Use one such as campaign:ab12."

@@ -7,7 +7,7 @@ from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.content import Snapshot
 from campaignbridge.domain.errors import NotFound
 from campaignbridge.domain.evidence import Absence, Negative
-from campaignbridge.domain.ledger import token_stem
+from campaignbridge.domain.ledger import Attempt, Operation, Status, token_stem
 from campaignbridge.domain.lock import Lease
 from campaignbridge.domain.provider import Envelope, Observation
 from campaignbridge.domain.remote import RemoteCampaign
@@ -22,6 +22,8 @@ class Dossier:
     campaign: Campaign
     connection: Connection
     remote: RemoteCampaign | None  # of the present generation
+    attempt: Attempt | None  # the open one
+    content_holder: str | None  # another campaign that holds this content for this audience
     installation: str
     now: int
 
@@ -54,7 +56,15 @@ class Campaigns:
         )
 
     def add_snapshot(
-        self, *, campaign_id: str, revision: int, envelope: Envelope, html: str, text: str, fingerprint: str, by: str
+        self,
+        *,
+        campaign_id: str,
+        revision: int,
+        envelope: Envelope,
+        html: str,
+        text: str,
+        fingerprint: str,
+        by: str,
     ) -> None:
         """Freeze one revision of the content."""
         self._tx.run(
@@ -83,6 +93,8 @@ class Campaigns:
             campaign=_campaign_of(row),
             connection=connection_of(row, id_column="connection_id"),
             remote=_remote_of(row),
+            attempt=_open_attempt_of(row),
+            content_holder=row["content_holder"],
             installation=row["installation"],
             now=row["now"],
         )
@@ -131,7 +143,13 @@ class Campaigns:
         )
 
     def settle(
-        self, campaign_id: str, attempt_id: str, state: State, *, look_at: int | None, flag: str | None = None
+        self,
+        campaign_id: str,
+        attempt_id: str,
+        state: State,
+        *,
+        look_in_ms: int | None,
+        flag: str | None = None,
     ) -> bool:
         """Close the open attempt; False when it isn't this one."""
         return (
@@ -140,22 +158,26 @@ class Campaigns:
                 id=campaign_id,
                 attempt_id=attempt_id,
                 state=state.value,
-                look_at=look_at,
+                look_in_ms=look_in_ms,
                 flag=flag,
             )
             == 1
         )
 
-    def doubt(self, campaign_id: str, attempt_id: str, state: State, *, look_at: int) -> bool:
+    def doubt(self, campaign_id: str, attempt_id: str, state: State, *, look_in_ms: int) -> bool:
         """Keep the open attempt unresolved; False when it isn't this one."""
         return (
             self._tx.run(
-                "campaigns.doubt", id=campaign_id, attempt_id=attempt_id, state=state.value, look_at=look_at
+                "campaigns.doubt",
+                id=campaign_id,
+                attempt_id=attempt_id,
+                state=state.value,
+                look_in_ms=look_in_ms,
             )
             == 1
         )
 
-    def follow(self, campaign: Campaign, state: State, *, look_at: int | None, flag: str | None) -> bool:
+    def follow(self, campaign: Campaign, state: State, *, look_in_ms: int | None, flag: str | None) -> bool:
         """Move with the provider's record; False when somebody changed the campaign since it was read."""
         return (
             self._tx.run(
@@ -163,14 +185,14 @@ class Campaigns:
                 id=campaign.id,
                 version=campaign.version,
                 state=state.value,
-                look_at=look_at,
+                look_in_ms=look_in_ms,
                 flag=flag,
             )
             == 1
         )
 
     def watch(
-        self, campaign: Campaign, *, look_at: int | None, stopped_reason: str | None, flag: str | None
+        self, campaign: Campaign, *, look_in_ms: int | None, stopped_reason: str | None, flag: str | None
     ) -> bool:
         """Move the watch without a version; False when somebody changed the campaign since it was read."""
         return (
@@ -178,7 +200,7 @@ class Campaigns:
                 "campaigns.watch",
                 id=campaign.id,
                 version=campaign.version,
-                look_at=look_at,
+                look_in_ms=look_in_ms,
                 stopped_reason=stopped_reason,
                 flag=flag,
             )
@@ -195,9 +217,7 @@ class Campaigns:
 
     def restart_stopped(self, connection_id: str) -> list[str]:
         """Restart every watch of a connection that had stopped on its credential; return the campaigns."""
-        return [
-            row["id"] for row in self._tx.all("campaigns.restart_stopped", connection_id=connection_id)
-        ]
+        return [row["id"] for row in self._tx.all("campaigns.restart_stopped", connection_id=connection_id)]
 
 
 class Remotes:
@@ -216,7 +236,14 @@ class Remotes:
         )
 
     def identify(
-        self, campaign_id: str, generation: int, remote_id: str, *, status: str, went: bool, content_pending: bool
+        self,
+        campaign_id: str,
+        generation: int,
+        remote_id: str,
+        *,
+        status: str,
+        went: bool,
+        content_pending: bool,
     ) -> bool:
         """Record which remote campaign it is; False when it is known to be another one."""
         return (
@@ -248,14 +275,18 @@ class Remotes:
             == 1
         )
 
-    def stop_writing(self, remote: RemoteCampaign, lease: Lease, *, synced: bool) -> bool:
-        """Say that an upload ended with a definite answer; False when the lease is lost."""
+    def stop_writing(self, remote: RemoteCampaign, lease: Lease, *, synced: bool, clear: bool) -> bool:
+        """Say that an upload ended with a definite answer; False when the lease is lost.
+
+        Without `clear` the announcement stays: an earlier upload may still land.
+        """
         return (
             self._tx.run(
                 "remotes.stop_writing",
                 campaign_id=remote.campaign_id,
                 generation=remote.generation,
                 synced=int(synced),
+                clear=int(clear),
                 key=lease.key,
                 fence=lease.fence,
                 holder=lease.holder,
@@ -274,7 +305,7 @@ class Remotes:
         rechecks: int | None = None,
     ) -> None:
         """Record a reading. Without one (gone, or searched in vain) what was seen before stays."""
-        attempt_id, verdict = negative if negative else (None, None)
+        attempt_id, verdict = negative or (None, None)
         self._tx.run(
             "remotes.observe",
             campaign_id=remote.campaign_id,
@@ -295,6 +326,10 @@ class Remotes:
         self._tx.run(
             "remotes.accepted", campaign_id=campaign_id, generation=generation, status=status, went=int(went)
         )
+
+    def recheck(self, campaign_id: str, generation: int) -> None:
+        """Say that readings are due in case a request that did nothing comes late after all."""
+        self._tx.run("remotes.recheck", campaign_id=campaign_id, generation=generation)
 
 
 def _campaign_of(row: Row) -> Campaign:
@@ -324,6 +359,30 @@ def _campaign_of(row: Row) -> Campaign:
         flag=row["flag"],
         state_changed_at=row["state_changed_at"],
         created_at=row["created_at"],
+    )
+
+
+def _open_attempt_of(row: Row) -> Attempt | None:
+    if row["attempt_operation"] is None:
+        return None
+    return Attempt(
+        id=row["open_attempt"],
+        campaign_id=row["id"],
+        operation=Operation(row["attempt_operation"]),
+        key=row["attempt_key"],
+        request_hash=row["attempt_request_hash"],
+        status=Status(row["attempt_status"]),
+        retryable=False,
+        account=row["account"] or "",
+        generation=row["attempt_generation"],
+        remote_id=row["attempt_remote_id"],
+        from_state=State(row["attempt_from_state"]),
+        deadline_at=row["attempt_deadline_at"],
+        actor=row["attempt_actor"],
+        created_at=row["attempt_created_at"],
+        answered_at=row["attempt_answered_at"],
+        settled_at=None,
+        error_code=row["attempt_error_code"],
     )
 
 

@@ -26,7 +26,8 @@ class Jobs:
         """Queue many jobs at once, sorted by key so that two of these can't deadlock."""
         ordered = sorted(requests, key=lambda item: (item[1].key or "", item[0]))
         return self._tx.each(
-            "jobs.enqueue_quietly", [_enqueued(job_id, request, None, delay_ms) for job_id, request in ordered]
+            "jobs.enqueue_quietly",
+            [_enqueued(job_id, request, None, delay_ms) for job_id, request in ordered],
         )
 
     def claim(self, *, holder: str, batch: int, lease_ms: int) -> list[Job]:

@@ -60,9 +60,7 @@ class Ledger:
 
     def replay(self, campaign_id: str, operation: Operation, key: str) -> Attempt | None:
         """Return the attempt that this key named before."""
-        row = self._tx.one(
-            "attempts.replay", campaign_id=campaign_id, operation=operation.value, key=key
-        )
+        row = self._tx.one("attempts.replay", campaign_id=campaign_id, operation=operation.value, key=key)
         return attempt_of(row) if row else None
 
     def of_campaign(self, campaign_id: str) -> list[Attempt]:
@@ -109,19 +107,6 @@ class Ledger:
             )
             == 1
         )
-
-    def content_held_by(
-        self, *, account: str, audience: str, fingerprint: str, campaign_id: str
-    ) -> str | None:
-        """Return the other campaign that holds this content for this audience."""
-        row = self._tx.one(
-            "claims.held_by",
-            account=account,
-            audience=audience,
-            fingerprint=fingerprint,
-            campaign_id=campaign_id,
-        )
-        return row["campaign_id"] if row else None
 
     def keep_content(self, campaign_id: str, *, keep_ms: int) -> None:
         """Hold the campaign's claim for `keep_ms` more; a negative number frees it."""

@@ -38,9 +38,7 @@ class Locks:
     def hold(self, lease: Lease, *, need_ms: int) -> bool:
         """Keep the lock until this transaction ends; False when it isn't ours for `need_ms` more."""
         return (
-            self._tx.run(
-                "locks.hold", key=lease.key, fence=lease.fence, holder=lease.holder, need_ms=need_ms
-            )
+            self._tx.run("locks.hold", key=lease.key, fence=lease.fence, holder=lease.holder, need_ms=need_ms)
             == 1
         )
 

@@ -56,9 +56,7 @@ def migrations(dialect: str) -> tuple[Migration, ...]:
         if file.name.endswith(".up.sql"):
             number, _, name = file.name.removesuffix(".up.sql").partition("_")
             down = folder / file.name.replace(".up.sql", ".down.sql")
-            found.append(
-                Migration(int(number), name, file.read_text("utf-8"), down.read_text("utf-8"))
-            )
+            found.append(Migration(int(number), name, file.read_text("utf-8"), down.read_text("utf-8")))
     return tuple(found)
 
 

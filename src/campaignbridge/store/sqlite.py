@@ -113,7 +113,8 @@ class Sqlite:
     def _connect(self) -> sqlite3.Connection:
         if self.path != ":memory:" and not Path(self.path).absolute().parent.is_dir():
             raise StoreGone(
-                f"The folder of {self.path} does not exist.", todo="Create it, or name another with --database."
+                f"The folder of {self.path} does not exist.",
+                todo="Create it, or name another with --database.",
             )
         connection = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
         try:

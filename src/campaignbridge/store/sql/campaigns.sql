@@ -13,7 +13,7 @@ VALUES (:campaign_id, :revision, :subject, :preview_text, :from_name, :from_emai
 
 -- name: get
 -- One campaign with all that decisions about it need: its connection, the remote campaign of its present
--- generation, its open attempt, and the store's clock.
+-- generation, its open attempt, which other campaign holds its content, and the store's clock.
 SELECT c.id, c.name, c.connection_id, c.audience, c.state, c.version, c.revision, c.generation,
     c.approved_by, c.approved_at, c.approved_fingerprint, c.max_recipients, c.owner, c.open_attempt,
     c.look_at, c.stopped_reason, c.flag, c.state_changed_at, c.created_at,
@@ -22,11 +22,20 @@ SELECT c.id, c.name, c.connection_id, c.audience, c.state, c.version, c.revision
     r.remote_id, r.observed_status, r.raw_status, r.content_pending, r.writing_until, r.went, r.retired_at,
     r.negative_attempt, r.negative_verdict, r.negative_answered_at, r.rechecks, r.recipient_count,
     r.emails_sent, r.observed_at, r.reconciled_at,
+    a.operation AS attempt_operation, a.key AS attempt_key, a.request_hash AS attempt_request_hash,
+    a.status AS attempt_status, a.remote_id AS attempt_remote_id, a.from_state AS attempt_from_state,
+    a.generation AS attempt_generation, a.deadline_at AS attempt_deadline_at, a.actor AS attempt_actor,
+    a.created_at AS attempt_created_at, a.answered_at AS attempt_answered_at,
+    a.error_code AS attempt_error_code,
+    h.campaign_id AS content_holder,
     i.id AS installation, now_ms() AS now
 FROM campaigns c
 JOIN connections k ON k.id = c.connection_id
 JOIN installation i ON i.one = 1
 LEFT JOIN remote_campaigns r ON r.campaign_id = c.id AND r.generation = c.generation
+LEFT JOIN attempts a ON a.id = c.open_attempt
+LEFT JOIN content_claims h ON h.account = k.account AND h.audience = c.audience
+    AND h.fingerprint = c.approved_fingerprint AND h.campaign_id <> c.id AND h.until >= (SELECT now_ms())
 WHERE c.id = :id
 
 -- name: snapshot_of
@@ -64,8 +73,8 @@ WHERE id = :id AND version = :version AND state = :from_state AND open_attempt I
 -- The open attempt is this one, so its outcome is recorded once; the version may have moved by nobody else
 -- while it was open.
 UPDATE campaigns
-SET state = :state, version = version + 1, open_attempt = NULL, look_at = :look_at,
-    stopped_reason = NULL, flag = :flag,
+SET state = :state, version = version + 1, open_attempt = NULL,
+    look_at = now_ms() + CAST(:look_in_ms AS bigint), stopped_reason = NULL, flag = :flag,
     state_changed_at = CASE WHEN state = :state THEN state_changed_at ELSE now_ms() END
 WHERE id = :id AND open_attempt = :attempt_id
 
@@ -73,21 +82,24 @@ WHERE id = :id AND open_attempt = :attempt_id
 -- The open attempt's answer told nothing: the campaign keeps it open and is unknown (or, for a create,
 -- stays where it is).
 UPDATE campaigns
-SET state = :state, version = version + 1, look_at = :look_at, stopped_reason = NULL,
+SET state = :state, version = version + 1, look_at = now_ms() + CAST(:look_in_ms AS bigint),
+    stopped_reason = NULL,
     state_changed_at = CASE WHEN state = :state THEN state_changed_at ELSE now_ms() END
 WHERE id = :id AND open_attempt = :attempt_id
 
 -- name: follow
 -- No attempt is open and nobody changed the campaign since it was read.
 UPDATE campaigns
-SET state = :state, version = version + 1, look_at = :look_at, stopped_reason = NULL, flag = :flag,
+SET state = :state, version = version + 1, look_at = now_ms() + CAST(:look_in_ms AS bigint),
+    stopped_reason = NULL, flag = :flag,
     state_changed_at = now_ms()
 WHERE id = :id AND version = :version AND open_attempt IS NULL AND state <> :state
 
 -- name: watch
 -- Moves only the watch, never a version: the next look, or why looking has stopped, or what to flag. Nobody
 -- changed the campaign since it was read.
-UPDATE campaigns SET look_at = :look_at, stopped_reason = :stopped_reason, flag = :flag
+UPDATE campaigns
+SET look_at = now_ms() + CAST(:look_in_ms AS bigint), stopped_reason = :stopped_reason, flag = :flag
 WHERE id = :id AND version = :version
 
 -- name: look_now

@@ -7,12 +7,6 @@ ON CONFLICT (account, audience, fingerprint) DO UPDATE
 SET campaign_id = :campaign_id, attempt_id = :attempt_id, until = :until
 WHERE content_claims.until < now_ms() OR content_claims.campaign_id = :campaign_id
 
--- name: held_by
--- The early look at the same rule, before the provider is asked anything.
-SELECT campaign_id, until FROM content_claims
-WHERE account = :account AND audience = :audience AND fingerprint = :fingerprint
-    AND until >= now_ms() AND campaign_id <> :campaign_id
-
 -- name: keep_until
 -- By the campaign that holds it: nothing was sent (now), or it went out (30 days more).
 UPDATE content_claims SET until = now_ms() + :keep_ms

@@ -16,7 +16,8 @@ WHERE campaign_id = :campaign_id AND generation = :generation
 
 -- name: start_writing
 -- From here until the settle window after `until`, an upload of ours may still land. The lock is ours.
-UPDATE remote_campaigns SET writing_until = now_ms() + :limit_ms
+UPDATE remote_campaigns
+SET writing_until = CASE WHEN writing_until > now_ms() + :limit_ms THEN writing_until ELSE now_ms() + :limit_ms END
 WHERE campaign_id = :campaign_id AND generation = :generation
     AND EXISTS (SELECT 1 FROM locks WHERE key = :key AND fence = :fence AND holder = :holder
         AND held_until >= now_ms() + :need_ms)
@@ -24,7 +25,8 @@ WHERE campaign_id = :campaign_id AND generation = :generation
 -- name: stop_writing
 -- A definite answer came. By the lock's owner only: somebody else's upload may be under way.
 UPDATE remote_campaigns
-SET writing_until = NULL, content_pending = CASE WHEN :synced = 1 THEN 0 ELSE content_pending END
+SET writing_until = CASE WHEN :clear = 1 THEN NULL ELSE writing_until END,
+    content_pending = CASE WHEN :synced = 1 THEN 0 ELSE content_pending END
 WHERE campaign_id = :campaign_id AND generation = :generation
     AND EXISTS (SELECT 1 FROM locks WHERE key = :key AND fence = :fence AND holder = :holder)
 
@@ -47,3 +49,7 @@ SET observed_status = :status, observed_at = now_ms(),
     went = CASE WHEN :went = 1 THEN 1 ELSE went END,
     negative_attempt = NULL, negative_verdict = NULL, negative_answered_at = NULL, rechecks = NULL
 WHERE campaign_id = :campaign_id AND generation = :generation
+
+-- name: recheck
+-- A request that did nothing, by all we know: readings are due in case it comes late after all.
+UPDATE remote_campaigns SET rechecks = 0 WHERE campaign_id = :campaign_id AND generation = :generation

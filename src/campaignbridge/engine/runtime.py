@@ -1,0 +1,102 @@
+"""A long-running worker process: the only file with threads and signals.
+
+Each of N threads claims and runs; one more keeps all of their leases alive with one statement. SIGTERM and
+SIGINT drain: nothing more is claimed, what runs is finished, what was claimed and never started goes back.
+A worker whose clock differs from the store's by more than 30 s stops claiming and says so.
+"""
+
+import logging
+import signal
+import threading
+import time
+from dataclasses import dataclass, field
+from types import FrameType
+
+from campaignbridge.domain.errors import StoreGone
+from campaignbridge.domain.job import LEASE_MS
+from campaignbridge.engine.tick import tick
+from campaignbridge.engine.worker import Worker
+
+LOG = logging.getLogger("campaignbridge.worker")
+BATCH = 5
+SKEW_LIMIT_MS = 30_000
+TICK_EVERY_S = 60.0
+
+
+@dataclass(slots=True)
+class Runtime:
+    """The threads of one worker process."""
+
+    worker: Worker
+    threads: int = 2
+    poll_s: float = 1.0
+    clock_offset_ms: int = 0  # the store's, in the demo and tests
+    stopping: threading.Event = field(default_factory=threading.Event)
+    skewed: threading.Event = field(default_factory=threading.Event)
+
+    def run(self) -> None:
+        """Work until told to stop."""
+        self._listen_to_signals()
+        self._check_skew()
+        beat = threading.Thread(target=self._beat, name="heartbeat", daemon=True)
+        crew = [threading.Thread(target=self._work, name=f"worker-{n}") for n in range(self.threads)]
+        for thread in (beat, *crew):
+            thread.start()
+        for thread in crew:
+            while thread.is_alive():
+                thread.join(timeout=0.2)
+        self.stopping.set()
+        beat.join(timeout=5)
+
+    def _listen_to_signals(self) -> None:
+        def stop(_signal: int, _frame: FrameType | None) -> None:
+            self.stopping.set()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, stop)
+
+    def _work(self) -> None:
+        while not self.stopping.is_set():
+            try:
+                worked = not self.skewed.is_set() and self._one_batch()
+            except StoreGone:
+                LOG.warning("the store can't be used now; trying again")
+                worked = False
+            if not worked:
+                self.stopping.wait(self.poll_s)
+        self.worker.store.database.close()
+
+    def _one_batch(self) -> bool:
+        claimed = self.worker.claim(BATCH)
+        for one in claimed:
+            if self.stopping.is_set():
+                self.worker.give_back(one.job)
+            else:
+                self.worker.run(one)
+        return bool(claimed)
+
+    def _beat(self) -> None:
+        last_tick = time.monotonic()
+        while not self.stopping.wait(LEASE_MS / 3000):
+            try:
+                with self.worker.store.unit() as unit:
+                    unit.jobs.renew_all(holder=self.worker.holder, lease_ms=LEASE_MS)
+                self._check_skew()
+                if time.monotonic() - last_tick >= TICK_EVERY_S:
+                    tick(self.worker, batch=0)
+                    last_tick = time.monotonic()
+            except StoreGone:
+                # Not renewed isn't lost: what runs goes on, but nothing starts once its lease is over.
+                LOG.warning("leases could not be renewed; trying again")
+        self.worker.store.database.close()
+
+    def _check_skew(self) -> None:
+        with self.worker.store.unit() as unit:
+            theirs = unit.now_ms() - self.clock_offset_ms
+        skew_ms = abs(theirs - time.time_ns() // 1_000_000)
+        if skew_ms > SKEW_LIMIT_MS:
+            LOG.error("this host's clock differs from the store's by %d s: not claiming", skew_ms // 1000)
+            self.skewed.set()
+        elif self.skewed.is_set():
+            LOG.warning("this host's clock agrees with the store's again: claiming")
+            self.skewed.clear()

@@ -1,0 +1,101 @@
+"""Holding a campaign's lock while working on it.
+
+1. Take the lock, and in the same transaction read the campaign and record a takeover.
+2. Work. The time that is left counts down locally from *before* the lock was asked for.
+3. Release in `finally`, by fence and holder. If the store is gone, the lock ends by itself.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from campaignbridge.domain.errors import LeaseLost, StoreGone
+from campaignbridge.domain.lock import LOCK_TTL_MS, Lease, campaign_key
+from campaignbridge.flows.wiring import Wiring
+from campaignbridge.ports import Mark
+from campaignbridge.store.campaigns import Dossier
+from campaignbridge.store.unit import Unit
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class Held:
+    """A lock that this flow holds, with its local count-down."""
+
+    wiring: Wiring
+    lease: Lease
+    mark: Mark
+
+    def remaining_ms(self) -> int:
+        """Return how long the lease lasts at least, by this host's clocks."""
+        return LOCK_TTL_MS - self.wiring.clock.since_ms(self.mark)
+
+    def require(self, need_ms: int) -> None:
+        """Raise `LeaseLost` unless the lease lasts `need_ms` more; a short one is renewed first."""
+        if self.remaining_ms() >= need_ms:
+            return
+        mark = self.wiring.clock.mark()
+        with self.wiring.store.unit() as unit:
+            renewed = unit.locks.renew(self.lease)
+        if not renewed:
+            raise lease_lost()
+        self.mark = mark
+        if self.remaining_ms() < need_ms:
+            raise lease_lost()
+
+
+def lease_lost() -> LeaseLost:
+    """Return the refusal of a call that would have outlived its lease."""
+    return LeaseLost(
+        "This took too long and somebody else may be working on the campaign now; nobody was contacted.",
+        todo="Repeat the command: it starts with fresh facts.",
+        retry_after=1,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Work(Generic[T]):
+    """What a flow works with while it holds a campaign's lock."""
+
+    held: Held
+    dossier: Dossier
+    also: T  # what else was read in the transaction that took the lock
+
+
+def nothing_else(_unit: Unit, _dossier: Dossier) -> None:
+    """Read nothing else: for a flow that needs only the campaign."""
+
+
+@contextmanager
+def working_on(
+    wiring: Wiring,
+    campaign_id: str,
+    operation: str,
+    *,
+    actor: str | None,
+    also: Callable[[Unit, Dossier], T],
+) -> Iterator[Work[T]]:
+    """Hold one campaign's lock for the block; raise `Locked` at once when somebody else does."""
+    mark = wiring.clock.mark()
+    with wiring.store.unit() as unit:
+        lease = unit.locks.acquire(
+            campaign_key(campaign_id), holder=wiring.holder, operation=operation, actor=actor
+        )
+        dossier = unit.campaigns.get(campaign_id)
+        if lease.interrupted is not None:
+            unit.events.add(
+                "campaign_lock_takeover",
+                campaign_id=campaign_id,
+                actor=None,
+                version=dossier.campaign.version,
+                operation=operation,
+                interrupted_operation=lease.interrupted,
+            )
+        work = Work(Held(wiring, lease, mark), dossier, also(unit, dossier))
+    try:
+        yield work
+    finally:
+        with suppress(StoreGone), wiring.store.unit() as unit:
+            unit.locks.release(lease)

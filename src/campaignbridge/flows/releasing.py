@@ -1,0 +1,44 @@
+"""An operator's hand on locks and jobs."""
+
+from campaignbridge.domain.actor import Actor
+from campaignbridge.domain.content import require_one_line
+from campaignbridge.domain.errors import InvalidState, NotFound
+from campaignbridge.flows.wiring import Wiring
+
+
+def release_lock(wiring: Wiring, key: str, *, reason: str, actor: Actor) -> None:
+    """Free a lock whose lease ended, or that is held further ahead than any lease lasts."""
+    actor.require("operate")
+    require_one_line(reason, field="reason", limit=200)
+    with wiring.store.unit() as unit:
+        if unit.locks.free(key):
+            unit.events.add(
+                "lock_released",
+                campaign_id=key.removeprefix("campaign:") if key.startswith("campaign:") else None,
+                actor=actor.name,
+                key=key,
+                reason=reason,
+            )
+            return
+        if not any(row["key"] == key for row in unit.locks.held()):
+            raise NotFound(f"Nobody holds {key[:80]}.", todo="locks list shows what is held.")
+        raise unit.locks.refusal(key)
+
+
+def requeue_job(wiring: Wiring, job_id: str, *, safe_types: frozenset[str], actor: Actor) -> None:
+    """Queue a failed or dead job anew; only of a type that is safe to repeat."""
+    actor.require("admin")
+    with wiring.store.unit() as unit:
+        row = unit.jobs.get(job_id)
+        if row is None:
+            raise NotFound(f"There is no job {job_id[:40]}.", todo="jobs list shows what there is.")
+        if row["type"] not in safe_types:
+            raise InvalidState(
+                f"A {row['type']} job is not safe to repeat.", todo="Look at what it worked on instead."
+            )
+        if not unit.jobs.requeue(job_id):
+            raise InvalidState(
+                f"Job {job_id} is {row['state']}, or another one does its work already.",
+                todo="Only a failed or dead job can be queued anew.",
+            )
+        unit.events.add("job_requeued", campaign_id=None, actor=actor.name, job=job_id)

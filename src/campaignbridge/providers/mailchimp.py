@@ -1,0 +1,241 @@
+"""Speak with one Mailchimp account (Marketing API 3.0).
+
+Mailchimp has no idempotency key and deletes campaigns in any state, so there is no `retire`: a draft whose
+send is in doubt stays where it is, as the evidence. What each answer means is in `mailchimp_wire.classify`.
+"""
+
+import base64
+from collections.abc import Callable
+from typing import TypeVar
+from urllib.parse import urlsplit
+
+import httpcore2
+
+from campaignbridge import ports
+from campaignbridge.domain.provider import (
+    Accepted,
+    Account,
+    Ambiguous,
+    Draft,
+    Found,
+    Observation,
+    Outcome,
+    Refused,
+    RemoteAudience,
+    Search,
+)
+from campaignbridge.providers import mailchimp_wire as wire
+from campaignbridge.providers.answers import JsonObject, child, read_object, text, whole
+from campaignbridge.providers.transport import Answer, Line, Transport
+
+PAGE_SIZE = 1000
+MAX_PAGES = 20
+
+T = TypeVar("T")
+
+
+class Mailchimp:
+    """One Mailchimp account, as a `ports.Provider`."""
+
+    slug = "mailchimp"
+    label = "Mailchimp"
+    capabilities = frozenset({"schedule", "cancel", "test"})
+
+    def __init__(self, transport: Transport, key: str) -> None:
+        """Take the way and the key. Raises `ValueError`, without the key, if no header can carry it."""
+        if not key or not key.isascii() or not key.isprintable() or " " in key:
+            raise ValueError("A Mailchimp API key is plain ASCII without spaces.")
+        basic = base64.b64encode(f"campaignbridge:{key}".encode()).decode()
+        self._transport = transport
+        self._headers = {"Authorization": f"Basic {basic}"}
+        self._hide = (key, basic)
+
+    def __repr__(self) -> str:
+        """Name the host, never the key."""
+        return f"<Mailchimp at {self._transport.host}>"
+
+    def dial(self, *, limit_ms: int) -> Line | Refused:
+        """Open a fresh connection, TLS included."""
+        return self._transport.dial(limit_ms=limit_ms)
+
+    def create_draft(self, line: ports.Line, draft: Draft, *, limit_ms: int) -> Outcome[str]:
+        """Create a regular campaign and return its id. Creating again makes a second one."""
+        answer = self._say(line, "POST", "/campaigns", wire.create_body(draft), limit_ms=limit_ms)
+        return self._judge(answer, _read_new_id, reading=False)
+
+    def send(self, line: ports.Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
+        """Ask for the delivery now. What a second send on the same id answers is documented nowhere."""
+        answer = self._say(line, "POST", f"{_campaign(remote_id)}/actions/send", None, limit_ms=limit_ms)
+        if isinstance(answer, Answer) and answer.status == 204:
+            return Accepted(None)
+        return self._otherwise(answer, reading=False)
+
+    def sync_draft(self, remote_id: str, draft: Draft, *, limit_ms: int) -> Outcome[None]:
+        """Assert settings, then content, each on its own connection, both within `limit_ms`.
+
+        Never the recipients: Mailchimp keeps the old audience when segments are swapped on a draft. The
+        first outcome that isn't accepted ends it; then the settings may be new and the content old.
+        """
+        path = _campaign(remote_id)
+        left_ms = self._transport.countdown(limit_ms)
+        settings: JsonObject = {"settings": wire.settings_body(draft)}
+        answer = self._transport.ask(
+            "PATCH", path, headers=self._headers, json_body=settings, limit_ms=left_ms()
+        )
+        patched = self._judge(
+            answer, lambda body: body if body.get("id") == remote_id else None, reading=False
+        )
+        if not isinstance(patched, Accepted):
+            return patched
+        answer = self._transport.ask(
+            "PUT",
+            f"{path}/content",
+            headers=self._headers,
+            json_body=wire.content_body(draft),
+            limit_ms=left_ms(),
+        )
+        uploaded = self._judge(answer, lambda body: body, reading=False)
+        return Accepted(None) if isinstance(uploaded, Accepted) else uploaded
+
+    def inspect(self, remote_id: str, *, limit_ms: int) -> Outcome[Observation]:
+        """Read one campaign. The count of recipients lags behind changes of the audience."""
+        answer = self._get(_campaign(remote_id), {"fields": wire.CAMPAIGN_FIELDS}, limit_ms=limit_ms)
+        return self._judge(answer, lambda body: wire.read_observation(body, remote_id), reading=True)
+
+    def find_by_token(self, stem: str, *, since_ms: int, audience: str, limit_ms: int) -> Outcome[Search]:
+        """Find every campaign of the list whose title ends in `[{stem}.g<generation>]`, in any status.
+
+        Complete only if as many different campaigns were read as the last page announces, within 20 pages.
+        A page that fails is the outcome of the whole search.
+        """
+        left_ms = self._transport.countdown(limit_ms)
+        query = {
+            "since_create_time": wire.since_text(since_ms),
+            "list_id": wire.split_audience(audience)[0],
+            "fields": wire.SEARCH_FIELDS,
+            # Oldest first: what is created meanwhile comes last instead of shifting the pages.
+            "sort_field": "create_time",
+            "sort_dir": "ASC",
+            "count": str(PAGE_SIZE),
+        }
+        found: dict[str, Found] = {}
+        seen: set[str] = set()
+        offset = total = 0
+        for _ in range(MAX_PAGES):
+            answer = self._get("/campaigns", {**query, "offset": str(offset)}, limit_ms=left_ms())
+            page = self._judge(answer, lambda body: _read_matches(body, stem), reading=True)
+            if not isinstance(page, Accepted):
+                return page
+            ids, matches, total = page.value
+            seen.update(ids)
+            found.update((match.remote_id, match) for match in matches)
+            offset += len(ids)
+            if offset >= total or not ids:
+                break
+        return Accepted(Search(tuple(found.values()), complete=len(seen) == offset == total))
+
+    def verify(self, *, limit_ms: int) -> Outcome[Account]:
+        """Read which account the key opens."""
+        answer = self._get("/", {"fields": "account_id,account_name"}, limit_ms=limit_ms)
+        return self._judge(answer, _read_account, reading=True)
+
+    def audience(self, ref: str, *, limit_ms: int) -> Outcome[RemoteAudience]:
+        """Read one list, or one saved segment of it."""
+        list_id, segment = wire.split_audience(ref)
+        if segment is None:
+            path, fields = f"/lists/{list_id}", "id,name,stats.member_count"
+        else:
+            path, fields = f"/lists/{list_id}/segments/{segment}", "id,name,member_count"
+        answer = self._get(path, {"fields": fields}, limit_ms=limit_ms)
+        return self._judge(answer, lambda body: _read_audience(body, ref), reading=True)
+
+    def _get(self, path: str, query: dict[str, str], *, limit_ms: int) -> Answer | Ambiguous | Refused:
+        return self._transport.ask("GET", path, query=query, headers=self._headers, limit_ms=limit_ms)
+
+    def _say(
+        self, line: ports.Line, method: str, path: str, body: JsonObject | None, *, limit_ms: int
+    ) -> Answer | Ambiguous | Refused:
+        assert isinstance(line, Line), "a line comes from this provider's own dial"
+        return line.exchange(method, path, headers=self._headers, json_body=body, limit_ms=limit_ms)
+
+    def _judge(
+        self,
+        answer: Answer | Ambiguous | Refused,
+        read: Callable[[JsonObject], T | None],
+        *,
+        reading: bool,
+    ) -> Outcome[T]:
+        """Accept a 200 whose object `read` understands; anything else is not the documented success."""
+        if not isinstance(answer, Answer) or answer.status != 200:
+            return self._otherwise(answer, reading=reading)
+        body = read_object(answer.body)
+        value = None if body is None else read(body)
+        if value is None:
+            return Ambiguous("unreadable", answer.status, answer.bytes_out)
+        return Accepted(value)
+
+    def _otherwise(self, answer: Answer | Ambiguous | Refused, *, reading: bool) -> Ambiguous | Refused:
+        if isinstance(answer, Answer):
+            return wire.classify(answer, reading=reading, hide=self._hide)
+        return answer
+
+
+def open_mailchimp(
+    *,
+    key: str,
+    base_url: str | None,
+    clock: ports.Clock,
+    backend: httpcore2.NetworkBackend | None = None,
+    allow_hosts: frozenset[str] = frozenset(),
+) -> Mailchimp:
+    """Open an account at the host its key names, or at `base_url`.
+
+    Mailchimp's own API hosts and loopback are always allowed; others only in `allow_hosts`. Raises
+    `ValueError` with one sentence for people, without the key. Contacts nobody.
+    """
+    url = wire.base_url_of(key) if base_url is None else base_url
+    host = _host(url)
+    allowed = allow_hosts | {host} if wire.is_api_host(host) else allow_hosts
+    return Mailchimp(Transport(url, clock, backend, allow_hosts=allowed), key)
+
+
+def _host(url: str) -> str:
+    # Only a look, before the address is checked for good: what can't be read is nobody's own host.
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _campaign(remote_id: str) -> str:
+    assert wire.is_id(remote_id), "a remote id comes from Mailchimp"
+    return f"/campaigns/{remote_id}"
+
+
+def _read_new_id(body: JsonObject) -> str | None:
+    remote_id = text(body, "id")
+    return remote_id if wire.is_id(remote_id) else None
+
+
+def _read_matches(body: JsonObject, stem: str) -> tuple[list[str], list[Found], int] | None:
+    page = wire.read_page(body)
+    if page is None:
+        return None
+    rows, total = page
+    try:
+        return [text(row, "id") for row in rows], list(wire.matching(rows, stem)), total
+    except ValueError:
+        return None
+
+
+def _read_account(body: JsonObject) -> Account | None:
+    account_id = text(body, "account_id")
+    return Account(account_id, text(body, "account_name")) if account_id else None
+
+
+def _read_audience(body: JsonObject, ref: str) -> RemoteAudience | None:
+    # A list keeps its count under `stats`, a segment on top.
+    contacts = whole(child(body, "stats") or body, "member_count")
+    if contacts is None:
+        return None
+    return RemoteAudience(ref, text(body, "name"), contacts)

@@ -1,0 +1,253 @@
+"""The provider's memory: accounts, audiences, campaigns, and what is going to happen to them.
+
+Guarantees: no thread, timer or clock inside; whatever is due is applied, in order of its own moment, when
+somebody looks (`advance`). One re-entrant lock guards everything. Ids depend on the seed and the order of
+calls only. Time never runs backwards here, even if the caller's clock does.
+"""
+
+import hashlib
+import heapq
+import itertools
+import threading
+from bisect import bisect_right
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields, replace
+
+from campaignbridge.sandbox.campaign import Campaign
+from campaignbridge.sandbox.truth import Event, Kind, TruthLog
+
+CAMPAIGN_LIMIT = 20_000  # ever created, until a reset
+_HISTORY_KEPT = 64  # states per campaign
+_VARIANTS = {
+    "repeated_send": ("refused", "accepted_again", "silent_204"),
+    "unscheduled_status": ("save", "paused"),
+}
+_LONGEST_MS = 366 * 24 * 3_600_000
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Whom a key belongs to."""
+
+    account_id: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Audience:
+    """A list: how many members it has, never who they are."""
+
+    id: str
+    account_id: str
+    name: str
+    members: int
+    from_name: str
+    from_email: str
+    created_ms: int
+    web_id: int
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """How the provider behaves where its documentation is silent."""
+
+    repeated_send: str = (
+        "refused"  # "accepted_again": 204 and mails again; "silent_204": 204, nothing happens
+    )
+    unscheduled_status: str = "save"
+    sending_ms: int = 500
+    cancelling_ms: int = 200
+
+    def __post_init__(self) -> None:
+        """Refuse unknown variants and impossible durations with a ValueError."""
+        for name, allowed in _VARIANTS.items():
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is one of {', '.join(allowed)}")
+        for name in ("sending_ms", "cancelling_ms"):
+            value = getattr(self, name)
+            if type(value) is not int or not 0 <= value <= _LONGEST_MS:
+                raise ValueError(f"{name} is a whole number of milliseconds, at most a year")
+
+
+@dataclass(order=True, slots=True)
+class _Due:
+    at_ms: int
+    number: int
+    action: Callable[[int], None] = field(compare=False)
+
+
+class World:
+    """All state of one sandbox. Callers that read and then write hold `lock` in between."""
+
+    def __init__(self, now_ms: Callable[[], int], seed: int) -> None:
+        """Start with nothing in it. `now_ms` gives epoch milliseconds UTC."""
+        self.lock = threading.RLock()
+        self.truth = TruthLog()
+        self.behaviour = Behaviour()
+        self._now_ms = now_ms
+        self._seed = seed
+        self._last_ms = 0
+        self._counter = itertools.count(1)
+        self._due: list[_Due] = []
+        self._accounts: dict[str, Account] = {}
+        self._lists: dict[str, Audience] = {}
+        self._campaigns: dict[str, Campaign] = {}
+        self._history: dict[str, list[tuple[int, Campaign | None]]] = {}
+
+    def advance(self) -> int:
+        """Apply everything that is due, each at its own moment, and return the present one."""
+        with self.lock:
+            now = max(self._last_ms, self._now_ms())
+            while self._due and self._due[0].at_ms <= now:
+                due = heapq.heappop(self._due)
+                self._last_ms = max(self._last_ms, due.at_ms)
+                due.action(self._last_ms)
+            self._last_ms = now
+            return now
+
+    def later(self, at_ms: int, action: Callable[[int], None]) -> None:
+        """Have `action` called with its moment once that has come; ties keep their order."""
+        with self.lock:
+            heapq.heappush(self._due, _Due(at_ms, next(self._counter), action))
+
+    def digest(self, purpose: str, length: int) -> str:
+        """Return the next deterministic hex id."""
+        with self.lock:
+            text = f"{self._seed}:{purpose}:{next(self._counter)}"
+        return hashlib.sha256(text.encode()).hexdigest()[:length]
+
+    def next_number(self) -> int:
+        """Return the next number in order of creation."""
+        with self.lock:
+            return next(self._counter)
+
+    def behave(self, **changes: object) -> Behaviour:
+        """Switch variants. Raises ValueError on an unknown name or value and then changes nothing."""
+        unknown = set(changes) - {item.name for item in fields(Behaviour)}
+        if unknown:
+            raise ValueError(f"no such behaviour: {', '.join(sorted(unknown))}")
+        with self.lock:
+            self.behaviour = replace(self.behaviour, **changes)  # type: ignore[arg-type]  # checked by itself
+            return self.behaviour
+
+    def add_account(self, key: str, name: str) -> Account:
+        """Add an account that `key` opens, or return the one that it opens already."""
+        with self.lock:
+            if key not in self._accounts:
+                self._accounts[key] = Account(self.digest("account", 25), name)
+            return self._accounts[key]
+
+    def account(self, key: str) -> Account | None:
+        """Return the account that a key opens."""
+        return self._accounts.get(key)
+
+    def add_list(self, audience: Audience) -> None:
+        """Add a list or replace the one of the same id."""
+        with self.lock:
+            self._lists[audience.id] = audience
+
+    def audience(self, account_id: str, list_id: str) -> Audience | None:
+        """Return one of an account's lists."""
+        found = self._lists.get(list_id)
+        return found if found is not None and found.account_id == account_id else None
+
+    def audiences(self, account_id: str) -> list[Audience]:
+        """Return an account's lists in the order in which they were added."""
+        with self.lock:
+            return [item for item in self._lists.values() if item.account_id == account_id]
+
+    def put(self, campaign: Campaign, at_ms: int) -> Campaign:
+        """Store a new state of a campaign and remember since when it holds."""
+        with self.lock:
+            self._campaigns[campaign.id] = campaign
+            self._remember(campaign.id, at_ms, campaign)
+            return campaign
+
+    def remove(self, campaign_id: str, at_ms: int) -> None:
+        """Forget a campaign. A delivery under way isn't stopped by it."""
+        with self.lock:
+            self._campaigns.pop(campaign_id, None)
+            self._remember(campaign_id, at_ms, None)
+
+    def current(self, campaign_id: str) -> Campaign | None:
+        """Return a campaign as it is, hidden or not."""
+        return self._campaigns.get(campaign_id)
+
+    def campaigns(self, account_id: str | None = None, as_of_ms: int | None = None) -> list[Campaign]:
+        """Return the visible campaigns in order of creation, now or as they were at an earlier moment."""
+        with self.lock:
+            states = (
+                list(self._campaigns.values())
+                if as_of_ms is None
+                else [self._as_of(campaign_id, as_of_ms) for campaign_id in self._history]
+            )
+            found = [state for state in states if state is not None and self._visible(state, account_id)]
+            return sorted(found, key=lambda campaign: campaign.number)
+
+    def find(self, account_id: str, campaign_id: str, as_of_ms: int | None = None) -> Campaign | None:
+        """Return one visible campaign of an account, now or as it was at an earlier moment."""
+        with self.lock:
+            state = (
+                self._campaigns.get(campaign_id) if as_of_ms is None else self._as_of(campaign_id, as_of_ms)
+            )
+            return state if state is not None and self._visible(state, account_id) else None
+
+    def full(self) -> bool:
+        """Say whether there is no room for another campaign."""
+        return len(self._history) >= CAMPAIGN_LIMIT
+
+    def hide(self, campaign_id: str) -> None:
+        """Let a campaign answer 404 from now on, in past states too."""
+        with self.lock:
+            state = self._campaigns.get(campaign_id)
+            if state is not None:
+                self._campaigns[campaign_id] = replace(state, hidden=True)
+
+    def recipient_count(self, campaign: Campaign, at_ms: int) -> int:
+        """Return the size of a campaign's audience as the provider knows it at that moment."""
+        if campaign.recipients is not None:
+            return campaign.recipients
+        found = self.audience(campaign.account_id, campaign.list_id)
+        return found.members if found is not None and at_ms >= campaign.counted_ms else 0
+
+    def note(  # one argument for each thing that a reader of the log asks for
+        self,
+        kind: Kind,
+        campaign: Campaign,
+        at_ms: int,
+        *,
+        recipients: int = 0,
+        sha256: str = "",
+        by: str = "request",
+    ) -> None:
+        """Write a mutation of this campaign to the truth log."""
+        title = campaign.text("title")
+        self.truth.note(
+            Event(
+                at_ms, kind, campaign.account_id, campaign.id, title, campaign.list_id, recipients, sha256, by
+            )
+        )
+
+    def reset(self) -> None:
+        """Forget campaigns, what is due, the truth log and the behaviour; keep accounts and lists."""
+        with self.lock:
+            self._campaigns.clear()
+            self._history.clear()
+            self._due.clear()
+            self.truth = TruthLog()
+            self.behaviour = Behaviour()
+
+    def _visible(self, state: Campaign, account_id: str | None) -> bool:
+        present = self._campaigns.get(state.id)
+        hidden = state.hidden or (present is not None and present.hidden)
+        return not hidden and account_id in (None, state.account_id)
+
+    def _remember(self, campaign_id: str, at_ms: int, state: Campaign | None) -> None:
+        states = self._history.setdefault(campaign_id, [])
+        states.append((at_ms, state))
+        del states[:-_HISTORY_KEPT]
+
+    def _as_of(self, campaign_id: str, at_ms: int) -> Campaign | None:
+        states = self._history.get(campaign_id, [])
+        at = bisect_right(states, at_ms, key=lambda pair: pair[0])
+        return states[at - 1][1] if at else None
