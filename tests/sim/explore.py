@@ -1,0 +1,231 @@
+"""Exploring: a strike at every point, all pairs of crashes, every earlier state of the store, a swarm."""
+
+import random
+from collections.abc import Iterator
+
+from campaignbridge.bridge import Bridge
+from campaignbridge.sandbox import Fault
+from campaignbridge.store.sql import Catalogue, catalogue
+from sim.invariants import Violation
+from sim.machine import OPERATOR, Machine
+from sim.people import does_all, sends, ticks
+from sim.scenarios import ALL, NO_LOCK, Scenario, Strikes, Tally, edited
+from sim.schedule import Strike
+
+CRASH = Strike("crash")
+LONG = 700_000  # longer than a lease, and than a settle window
+
+
+def run(
+    tally: Tally, scenario: Scenario, seed: int, strikes: Strikes, *, statements: Catalogue | None = None,
+    repeated_send: str = "accepted_again",
+) -> dict[str, list[str]]:
+    """Run once and note a violation; return the points that each process stood at."""
+    tally.runs += 1
+    try:
+        _, actors = scenario.run(seed, strikes, statements=statements, repeated_send=repeated_send)
+    except Violation as violation:
+        where = ";".join(f"{name}:{at}:{strike.kind}" for name, ats in strikes.items() for at, strike in ats.items())
+        tally.violations.append(f"{scenario.name} SIM_SEED={seed} SIM_CRASH={where or '-'}: {violation}")
+        return {}
+    return {name: actor.points for name, actor in actors.items()}
+
+
+def every_crash(scenario: Scenario, seed: int, *, locks: bool = True) -> Tally:
+    """Crash each struck process at each of its points."""
+    tally = Tally()
+    statements = None if locks else edited(catalogue("sqlite"), NO_LOCK)
+    base = run(tally, scenario, seed, {}, statements=statements)
+    for name in scenario.struck:
+        for at in range(len(base.get(name, []))):
+            run(tally, scenario, seed, {name: {at: CRASH}}, statements=statements)
+            tally.crash_points += 1
+    return tally
+
+
+def every_strike(scenario: Scenario, seed: int) -> Tally:
+    """At each point: a freeze longer than lease and window, a store that is gone, a COMMIT's answer lost."""
+    tally = Tally()
+    base = run(tally, scenario, seed, {})
+    for name in scenario.struck:
+        for at, label in enumerate(base.get(name, [])):
+            kinds = [Strike("freeze", LONG)]
+            if label.startswith("tx."):
+                kinds += [Strike("gone"), Strike("lost")]
+            for strike in kinds:
+                # A freeze between the last check and the write is what no client can prevent: there the
+                # provider's own refusal of a second send is relied on. Everywhere else it isn't.
+                last = strike.kind == "freeze" and label == "net.before POST send"
+                run(
+                    tally, scenario, seed, {name: {at: strike}},
+                    repeated_send="refused" if last else "accepted_again",
+                )
+                tally.strikes += 1
+    return tally
+
+
+def every_pair(scenario: Scenario, seed: int, *, second: str) -> Tally:
+    """Crash the first struck process at each point, and another one at each of its own."""
+    tally = Tally()
+    first = scenario.struck[0]
+    base = run(tally, scenario, seed, {})
+    for at in range(len(base.get(first, []))):
+        points = run(tally, scenario, seed, {first: {at: CRASH}})
+        for then in range(len(points.get(second, []))):
+            run(tally, scenario, seed, {first: {at: CRASH}, second: {then: CRASH}})
+            tally.pairs += 1
+    return tally
+
+
+def late_application(seed: int, *, step_ms: int = 5_000) -> Tally:
+    """A send or create that takes effect at each moment of the settle window."""
+    tally = Tally()
+    for scenario in ALL:
+        if not scenario.name.endswith("applied late") or scenario.before:
+            continue
+        operation = scenario.faults[0].operation
+        for ms in range(0, 300_000, step_ms):
+            late = Scenario(
+                f"{scenario.name} by {ms} ms", scenario.parts, scenario.struck, scenario.drafted,
+                faults=(Fault(operation, "apply_late", ms=ms, answer="withhold"),),
+            )
+            run(tally, late, seed, {})
+            tally.strikes += 1
+    return tally
+
+
+def every_restore(seed: int) -> Tally:
+    """Put the store back to each of its commits after everything was done, and let people go on."""
+    tally = Tally()
+    machine = Machine(seed)
+    dumps: list[bytes] = []
+    machine.author(drafted=False)
+    machine.memory.after_commit.append(lambda *_: dumps.append(machine.memory.dump()))
+    dumps.append(machine.memory.dump())
+    machine.spawn("first", does_all)
+    machine.run()
+    for number in range(len(dumps)):
+        tally.runs += 1
+        tally.restores += 1
+        try:
+            _go_on_from(dumps, number, seed)
+        except Violation as violation:
+            tally.violations.append(f"restore to commit {number} SIM_SEED={seed}: {violation}")
+    return tally
+
+
+def _go_on_from(dumps: list[bytes], number: int, seed: int) -> None:
+    machine = Machine(seed)
+    machine.author(drafted=False)
+    machine.spawn("first", does_all)
+    machine.run()
+    machine.restored(dumps[number])
+    machine.chance.random.seed(seed + 1000 + number)
+    machine.spawn("a", does_all)
+    machine.spawn("w1", ticks)
+    machine.run()
+    machine.calm()
+    created = len(machine.sandbox.truth.events("created"))
+    if created > 1 or machine.sends_asked() > 1:
+        raise Violation(f"I1: {created} drafts and {machine.sends_asked()} sends of one campaign")
+
+
+def twins(seed: int) -> Tally:
+    """Two campaigns with the same content for the same audience are sent at the same time: one may go."""
+    tally = Tally(runs=1)
+    machine = Machine(seed)
+    machine.author(drafted=True)
+    first = machine.campaign_id
+    second: list[str] = []
+
+    def author(world: Machine, bridge: Bridge) -> None:
+        second.append(world.new_campaign(bridge))
+        bridge.hand_off(second[0], actor=OPERATOR, key="twin")
+
+    machine.spawn("author", author)
+    machine.run()
+    machine.spawn("a", lambda world, bridge: sends(world, bridge, first))
+    machine.spawn("b", lambda world, bridge: sends(world, bridge, second[0]))
+    machine.spawn("w1", ticks)
+    try:
+        machine.run()
+        machine.calm()
+        mailed = len(machine.sandbox.truth.events("mailed"))
+        if mailed != 1:
+            raise Violation(f"I1: the same content went {mailed} times to the same audience")
+    except Violation as violation:
+        tally.violations.append(f"twins SIM_SEED={seed}: {violation}")
+    return tally
+
+
+def swarm(seeds: range) -> Tally:
+    """Random worlds: several people, several workers, random strikes, random faults of the provider."""
+    tally = Tally()
+    for seed in seeds:
+        tally.runs += 1
+        tally.swarm += 1
+        try:
+            _one_of_the_swarm(seed)
+        except Violation as violation:
+            tally.violations.append(f"swarm SIM_SEED={seed}: {violation}")
+    return tally
+
+
+def _one_of_the_swarm(seed: int) -> None:
+    chance = random.Random(seed)
+    frozen = chance.random() < 0.3
+    machine = Machine(
+        seed,
+        repeated_send="refused" if frozen else "accepted_again",
+        sending_ms=chance.choice([500, 60_000, 2_000_000]),
+    )
+    machine.author(drafted=chance.random() < 0.5)
+    machine.faults(*_random_faults(chance))
+    for number in range(chance.randint(1, 3)):
+        machine.spawn(
+            f"person{number}", does_all, strikes=dict(_random_strikes(chance, 80, frozen=frozen)),
+            at=chance.randrange(0, 20_000), skew_ms=chance.randrange(-60_000, 60_000),
+        )
+    for number in range(chance.randint(1, 2)):
+        machine.spawn(
+            f"worker{number}", ticks, strikes=dict(_random_strikes(chance, 200, frozen=frozen)),
+            at=chance.randrange(0, 20_000),
+        )
+    machine.run()
+    machine.calm()
+    if len(machine.sandbox.truth.events("mailed")) > 1:
+        raise Violation("I1: mailed more than once")
+
+
+def _random_faults(chance: random.Random) -> Iterator[Fault]:
+    for operation in ("create", "content", "update", "inspect", "list_campaigns", "send"):
+        if chance.random() < 0.45:
+            yield chance.choice([
+                Fault(operation, "drop_before"),
+                Fault(operation, "accept_then_drop"),
+                Fault(operation, "accept_then_withhold"),
+                Fault(operation, "refuse_5xx", status=503),
+                Fault(operation, "accept_then_5xx", status=504),
+                Fault(operation, "status_429", retry_after=3),
+                Fault(operation, "status_429", bare=True),
+                Fault(operation, "proxy_page", status=502),
+                Fault(operation, "slow", ms=3_000),
+                Fault(operation, "hang"),
+                *_delays(operation, chance),
+            ])
+
+
+def _delays(operation: str, chance: random.Random) -> list[Fault]:
+    if operation in ("create", "send"):
+        return [Fault(operation, "apply_late", ms=chance.randrange(1000, 299_000), answer="withhold")]
+    if operation == "inspect":
+        return [Fault(operation, "stale_read", ms=chance.randrange(1000, 60_000))]
+    return []
+
+
+def _random_strikes(chance: random.Random, points: int, *, frozen: bool) -> Iterator[tuple[int, Strike]]:
+    for _ in range(chance.choice([0, 1, 1, 2, 3])):
+        kinds = [CRASH, Strike("lost"), Strike("gone")]
+        if frozen:
+            kinds.append(Strike("freeze", chance.choice([4_000, 40_000, 310_000, LONG])))
+        yield chance.randrange(points), chance.choice(kinds)

@@ -1,0 +1,124 @@
+"""What must hold after every commit, and at the end of every run."""
+
+import hashlib
+import sqlite3
+from dataclasses import dataclass, field
+
+from campaignbridge.domain.campaign import State, may_move
+from campaignbridge.sandbox import Sandbox
+from sim.schedule import Actor
+
+SLACK_MS = 5_000  # between a look that is due and the job that makes it
+RETRY_MS = 3_660_000  # the longest wait of a look that was tried and brought no reading
+
+
+class Violation(AssertionError):
+    """An invariant did not hold."""
+
+
+_CAMPAIGNS = """
+SELECT c.id, c.state, c.version, c.look_at, c.open_attempt, now_ms() AS now,
+    (SELECT count(*) FROM audit_events e WHERE e.campaign_id = c.id) AS events,
+    (SELECT min(CASE WHEN j.state = 'claimed' THEN 0 ELSE j.run_at END) FROM jobs j
+        WHERE j.dedupe_key = 'watch_campaign:campaign:' || c.id AND j.state IN ('queued', 'claimed')) AS job_at
+FROM campaigns c
+"""
+_LOCKS = "SELECT key, fence, holder, held_until, now_ms() AS now FROM locks"
+_JOBS = "SELECT id, state, fence, holder, lease_until, now_ms() AS now FROM jobs"
+
+
+@dataclass(slots=True)
+class Invariants:
+    """What the last commit left, to compare the next one with."""
+
+    campaigns: dict[str, sqlite3.Row] = field(default_factory=dict)
+    locks: dict[str, sqlite3.Row] = field(default_factory=dict)
+    jobs: dict[str, sqlite3.Row] = field(default_factory=dict)
+
+    def after_commit(self, connection: sqlite3.Connection, actor: Actor, ran: list[str]) -> None:
+        """Check what this commit changed."""
+        for row in connection.execute(_CAMPAIGNS).fetchall():
+            if row["id"] in self.campaigns:
+                _check_move(self.campaigns[row["id"]], row)
+            _check_owner(row)
+            self.campaigns[row["id"]] = row
+        for row in connection.execute(_LOCKS).fetchall():
+            if row["key"] in self.locks:
+                _check_lock(self.locks[row["key"]], row, actor)
+            if "locks.hold" in ran and row["holder"] != actor.identity:
+                raise Violation(f"I2: {actor.name} wrote under {row['key']}, which it doesn't hold")
+            self.locks[row["key"]] = row
+        for row in connection.execute(_JOBS).fetchall():
+            if row["id"] in self.jobs:
+                _check_lease(self.jobs[row["id"]], row, actor)
+            self.jobs[row["id"]] = row
+
+
+def _check_move(before: sqlite3.Row, row: sqlite3.Row) -> None:
+    if row["version"] not in (before["version"], before["version"] + 1):
+        raise Violation(f"I3: version went from {before['version']} to {row['version']}")
+    if row["state"] == before["state"]:
+        return
+    if not may_move(State(before["state"]), State(row["state"]), adopted=True):
+        raise Violation(f"I3: {before['state']} may not become {row['state']}")
+    if row["version"] == before["version"] or row["events"] == before["events"]:
+        raise Violation(f"I3: {before['state']} became {row['state']} without a version or an event")
+
+
+def _check_owner(row: sqlite3.Row) -> None:
+    """Every look that is due has a job that will make it in time; one that was tried is tried again."""
+    if row["look_at"] is None:
+        return
+    if row["job_at"] is None:
+        raise Violation(f"I8: {row['state']} must be looked at, and no job will do it")
+    tried = row["look_at"] <= row["now"]
+    latest = row["now"] + RETRY_MS if tried else row["look_at"] + SLACK_MS
+    if row["job_at"] > latest:
+        raise Violation(f"I8: {row['state']} must be looked at, and no job will do it in time")
+
+
+def _check_lock(before: sqlite3.Row, row: sqlite3.Row, actor: Actor) -> None:
+    if row["fence"] < before["fence"]:
+        raise Violation(f"I6: the fence of {row['key']} fell")
+    live = before["holder"] is not None and before["held_until"] >= row["now"]
+    changed = (before["holder"], before["fence"]) != (row["holder"], row["fence"])
+    if live and changed and before["holder"] != actor.identity:
+        raise Violation(f"I6: {actor.name} changed the lock that {before['holder']} holds")
+
+
+def _check_lease(before: sqlite3.Row, row: sqlite3.Row, actor: Actor) -> None:
+    live = before["state"] == "claimed" and before["lease_until"] >= row["now"]
+    changed = (before["state"], before["fence"]) != (row["state"], row["fence"])
+    if live and changed and before["holder"] != actor.identity:
+        raise Violation(f"I6: {actor.name} changed the job that {before['holder']} has claimed")
+
+
+def check_settled(connection: sqlite3.Connection) -> None:
+    """After the faults have ended, everything settles or somebody was told why not."""
+    for row in connection.execute("SELECT id, state, open_attempt, stopped_reason FROM campaigns").fetchall():
+        moving = row["open_attempt"] or row["state"] in ("sending", "scheduled", "unknown")
+        if moving and not row["stopped_reason"]:
+            raise Violation(f"I8: {row['id']} is still {row['state']} and nobody was told")
+
+
+def check_truth(connection: sqlite3.Connection, sandbox: Sandbox, html: bytes) -> None:
+    """Compare what we say with what the provider really did."""
+    sandbox.settle()
+    truth = sandbox.truth
+    if truth.duplicates():
+        raise Violation(f"I1: {truth.duplicates()} deliveries too many")
+    wanted = hashlib.sha256(html).hexdigest()
+    for event in truth.events("mailed"):
+        if (event.html_sha256 or "").removeprefix("sha256:") != wanted or event.audience != "a1b2c3":
+            raise Violation("I10: other bytes, or other people, than were approved")
+    for row in connection.execute("SELECT id, state, stopped_reason FROM campaigns").fetchall():
+        sent = truth.sends_accepted(f"simhouse.{row['id']}")
+        if row["state"] == "sent" and not sent:
+            raise Violation("I5: it is called sent, and nothing was")
+        if sent and row["state"] != "sent" and not row["stopped_reason"]:
+            raise Violation(f"I5: it was sent, and is called {row['state']}")
+    accepted = connection.execute(
+        "SELECT count(*) FROM attempts WHERE operation = 'send' AND status = 'succeeded'"
+    ).fetchone()[0]
+    if accepted > truth.sends_accepted():
+        raise Violation("I5: a send is recorded as accepted that the provider never accepted")

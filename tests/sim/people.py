@@ -1,0 +1,96 @@
+"""What people and machines do in a simulated world, each for as long as it takes."""
+
+from collections.abc import Callable
+
+from campaignbridge.bridge import Bridge
+from campaignbridge.domain.errors import Refusal
+from sim.machine import MINUTE, OPERATOR, Machine
+
+PATIENCE_MS = 40 * MINUTE
+
+
+def persist(machine: Machine, ask: Callable[[str], object], *, enough: Callable[[], bool]) -> None:
+    """Press the button again and again, each time as a new request, until it worked or patience ends.
+
+    This is the worst that a person can do: every refusal is answered by another click.
+    """
+    actor = machine.schedule.running
+    until = machine.schedule.now + PATIENCE_MS
+    clicks = 0
+    while machine.schedule.now < until and not enough():
+        clicks += 1
+        try:
+            ask(f"{actor.name}-{clicks}")
+        except Refusal as refusal:
+            machine.refusals.append(refusal.code)
+            wait_s = int(refusal.facts.get("retry_after") or 20)
+            actor.sleep(1000 * wait_s + 500)
+        else:
+            return
+
+
+def hands_off(machine: Machine, bridge: Bridge) -> None:
+    """Make the draft at the provider."""
+    persist(
+        machine,
+        lambda key: bridge.hand_off(machine.campaign_id, actor=OPERATOR, key=key),
+        enough=lambda: state_of(machine) not in ("approved", "provider_draft"),
+    )
+
+
+def sends(machine: Machine, bridge: Bridge, campaign_id: str = "") -> None:
+    """Send the draft."""
+    target = campaign_id or machine.campaign_id
+    persist(
+        machine,
+        lambda key: bridge.send(target, actor=OPERATOR, key=key, confirmed=machine.confirmation()),
+        enough=lambda: state_of(machine, target) in ("sending", "sent"),
+    )
+
+
+def does_all(machine: Machine, bridge: Bridge) -> None:
+    """Make the draft, then send it."""
+    hands_off(machine, bridge)
+    sends(machine, bridge)
+
+
+def sends_once(machine: Machine, bridge: Bridge) -> None:
+    """Press Send a single time, and believe the answer."""
+    try:
+        bridge.send(machine.campaign_id, actor=OPERATOR, key="only", confirmed=machine.confirmation())
+    except Refusal as refusal:
+        machine.refusals.append(refusal.code)
+
+
+def reconciles(machine: Machine, bridge: Bridge) -> None:
+    """Press "Check now" every now and then."""
+    actor = machine.schedule.running
+    until = machine.schedule.now + 12 * MINUTE
+    while machine.schedule.now < until:
+        try:
+            bridge.reconcile(machine.campaign_id, actor=OPERATOR)
+        except Refusal as refusal:
+            machine.refusals.append(refusal.code)
+        actor.sleep(25_000)
+
+
+def ticks(machine: Machine, bridge: Bridge) -> None:
+    """Tick whenever a job is due, and every two minutes, for three quarters of an hour."""
+    actor = machine.schedule.running
+    until = machine.schedule.now + PATIENCE_MS + 5 * MINUTE
+    while machine.schedule.now < until:
+        try:
+            bridge.tick()
+        except Refusal as refusal:
+            machine.refusals.append(refusal.code)
+        due = machine.next_job()
+        wait_ms = 2 * MINUTE if due is None else due - machine.schedule.now
+        actor.sleep(min(max(wait_ms, 5_000), 2 * MINUTE))
+
+
+def state_of(machine: Machine, campaign_id: str = "") -> str:
+    """Return the state of a campaign, by default of the world's first."""
+    row = machine.memory.connection.execute(
+        "SELECT state FROM campaigns WHERE id = ?", (campaign_id or machine.campaign_id,)
+    ).fetchone()
+    return str(row["state"])

@@ -1,0 +1,164 @@
+"""Scenarios: who does what, under which fault of the provider, and where each of them may be struck."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from campaignbridge.bridge import Bridge
+from campaignbridge.sandbox import Fault
+from campaignbridge.store.sql import Catalogue, parse
+from sim.invariants import Violation
+from sim.machine import Machine
+from sim.people import does_all, hands_off, reconciles, sends, sends_once, ticks
+from sim.schedule import Actor, Strike
+
+Work = Callable[[Machine, Bridge], None]
+Strikes = dict[str, dict[int, Strike]]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One process of a scenario."""
+
+    name: str
+    work: Work
+    at: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Scenario:
+    """A world to run, again and again, with strikes at every point of its processes."""
+
+    name: str
+    parts: tuple[Part, ...]
+    struck: tuple[str, ...]  # the processes that are struck at each of their points
+    drafted: bool = True
+    before: tuple[Fault, ...] = ()  # while the first process alone sends once, answer lost or not
+    faults: tuple[Fault, ...] = ()
+    most_drafts: int | None = 1  # remote campaigns that may be created
+
+    def run(
+        self,
+        seed: int,
+        strikes: Strikes | None = None,
+        *,
+        statements: Catalogue | None = None,
+        repeated_send: str = "accepted_again",
+    ) -> tuple[Machine, dict[str, Actor]]:
+        """Run it once, from the first click to the end of the calm, and check everything."""
+        machine = Machine(seed, statements=statements, repeated_send=repeated_send)
+        machine.author(drafted=self.drafted)
+        if self.before:
+            machine.faults(*self.before)
+            machine.spawn("first", sends_once)
+            machine.run()
+            machine.sandbox.faults.clear()
+        machine.faults(*self.faults)
+        actors = {
+            part.name: machine.spawn(
+                part.name, part.work, strikes=(strikes or {}).get(part.name), at=part.at
+            )
+            for part in self.parts
+        }
+        machine.run()
+        machine.calm()
+        created = len(machine.sandbox.truth.events("created"))
+        if self.most_drafts is not None and created > self.most_drafts:
+            raise Violation(f"I1: {created} drafts were created for one campaign")
+        return machine, actors
+
+
+WORKERS = (Part("w1", ticks), Part("w2", ticks, at=7_000))
+LOST = "accept_then_drop"
+
+HANDOFFS = [
+    Scenario(f"handoff {label}", (Part("a", does_all), Part("b", hands_off, at=900), *WORKERS), ("a",), drafted=False,
+             faults=faults)
+    for label, faults in (
+        ("plain", ()),
+        ("answer lost", (Fault("create", LOST),)),
+        ("never applied", (Fault("create", "refuse_5xx", status=503),)),
+        ("applied late", (Fault("create", "apply_late", ms=150_000, answer="withhold"),)),
+        ("upload lost", (Fault("content", LOST),)),
+    )
+]
+SENDS = [
+    Scenario(f"send {label}", (Part("a", sends), Part("b", sends, at=600), *WORKERS), ("a",), faults=faults)
+    for label, faults in (
+        ("plain", ()),
+        ("answer lost", (Fault("send", LOST),)),
+        ("answer withheld", (Fault("send", "accept_then_withhold"),)),
+        ("answered 502 by a proxy", (Fault("send", "proxy_page", status=502, applied=True),)),
+        ("never applied", (Fault("send", "refuse_5xx", status=503),)),
+        ("dropped before", (Fault("send", "drop_before"),)),
+        ("applied late", (Fault("send", "apply_late", ms=200_000, answer="withhold"),)),
+        ("throttled", (Fault("send", "status_429", retry_after=7),)),
+    )
+]
+RECONCILES = [
+    Scenario(
+        f"reconcile after {label}",
+        (Part("a", reconciles), Part("b", sends, at=5_000), Part("w1", ticks)),
+        ("a", "w1"),
+        before=faults,
+        faults=during,
+    )
+    for label, faults, during in (
+        ("an answer lost", (Fault("send", LOST),), ()),
+        ("a send never applied", (Fault("send", "refuse_5xx", status=503),), ()),
+        ("a send applied late", (Fault("send", "apply_late", ms=250_000, answer="drop"),), ()),
+        ("an answer lost, reads stale", (Fault("send", LOST),), (Fault("inspect", "stale_read", ms=400_000, times=1),)),
+        ("an answer lost, reads failing", (Fault("send", LOST),), (Fault("inspect", "refuse_5xx", status=500, times=3),)),
+    )
+]
+WATCHES = [
+    Scenario(f"watch after {label}", (Part("w1", ticks), Part("w2", ticks, at=3_000)), ("w1",), before=faults)
+    for label, faults in (
+        ("a plain send", (Fault("send", "slow", ms=10),)),
+        ("an answer lost", (Fault("send", LOST),)),
+        ("a send never applied", (Fault("send", "refuse_5xx", status=503),)),
+    )
+]
+ALL = [*HANDOFFS, *SENDS, *RECONCILES, *WATCHES]
+
+NO_LOCK = {
+    "locks.acquire": """INSERT INTO locks (key, fence, holder, operation, actor, interrupted, acquired_at, held_until)
+        VALUES (:key, 1, :holder, :operation, :actor, NULL, now_ms(), now_ms() + :ttl_ms)
+        ON CONFLICT (key) DO UPDATE SET fence = locks.fence + 1, holder = :holder,
+            operation = :operation, held_until = now_ms() + :ttl_ms
+        RETURNING fence, NULL AS interrupted""",
+    "locks.hold": "UPDATE locks SET operation = operation WHERE key = :key",
+    "locks.renew": "UPDATE locks SET operation = operation WHERE key = :key",
+    "locks.release": "UPDATE locks SET operation = operation WHERE key = :key AND 1 = 0",
+    "remotes.start_writing": """UPDATE remote_campaigns SET writing_until = now_ms() + :limit_ms
+        WHERE campaign_id = :campaign_id AND generation = :generation""",
+    "remotes.stop_writing": """UPDATE remote_campaigns
+        SET writing_until = CASE WHEN :clear = 1 THEN NULL ELSE writing_until END,
+            content_pending = CASE WHEN :synced = 1 THEN 0 ELSE content_pending END
+        WHERE campaign_id = :campaign_id AND generation = :generation""",
+}
+
+
+def edited(base: Catalogue, texts: dict[str, str]) -> Catalogue:
+    """Return the statements with some texts replaced."""
+    return {**base, **{name: parse(text, "sqlite") for name, text in texts.items()}}
+
+
+@dataclass(slots=True)
+class Tally:
+    """What was run."""
+
+    runs: int = 0
+    crash_points: int = 0
+    pairs: int = 0
+    strikes: int = 0
+    swarm: int = 0
+    restores: int = 0
+    violations: list[str] = field(default_factory=list)
+    mutants: int = 0
+    caught: int = 0
+
+    def add(self, other: "Tally") -> None:
+        """Add another part's figures."""
+        for name in ("runs", "crash_points", "pairs", "strikes", "swarm", "restores", "mutants", "caught"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.violations += other.violations

@@ -1,0 +1,140 @@
+"""Who runs when: actors are threads of which exactly one runs, and they switch only at named points."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from threading import Semaphore, Thread
+
+FOREVER = 1 << 62
+
+
+class Crash(BaseException):
+    """The process ends here. Not an Exception: nobody may catch it and go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Strike:
+    """What befalls an actor at one of its points.
+
+    `crash` ends it. `freeze` stops it for `ms` while everybody else goes on. `lost` makes a COMMIT's answer
+    get lost, `gone` makes the store unreachable; both only at points of the store.
+    """
+
+    kind: str
+    ms: int = 0
+
+
+@dataclass(slots=True)
+class Actor:
+    """One process on one host."""
+
+    name: str
+    schedule: "Schedule"
+    strikes: dict[int, Strike] = field(default_factory=dict)
+    skew_ms: int = 0  # of its host's wall clock
+    identity: str = ""  # of its process, new on every start
+    points: list[str] = field(default_factory=list)
+    wakes_at: int = 0
+    dead: bool = False
+    ended: bool = False
+    error: BaseException | None = None
+    turn: Semaphore = field(default_factory=lambda: Semaphore(0))
+
+    def alive(self) -> None:
+        """End here if the process is dead: its `finally` blocks can neither write nor call."""
+        if self.dead:
+            raise Crash
+
+    def point(self, label: str, *, may_switch: bool = True) -> Strike | None:
+        """Stand at a named point: perhaps be struck, perhaps let somebody else run."""
+        self.alive()
+        strike = self.strikes.get(len(self.points))
+        self.points.append(label)
+        if strike is not None and strike.kind == "crash":
+            self.dead = True
+            raise Crash
+        if strike is not None and strike.kind == "freeze":
+            if may_switch:
+                self.sleep(strike.ms)
+            else:
+                self.schedule.now += strike.ms  # it holds the write lock: everybody else waits for it
+        elif may_switch:
+            self.schedule.switch(self)
+        return strike
+
+    def sleep(self, ms: int) -> None:
+        """Let virtual time pass for this actor."""
+        self.wakes_at = self.schedule.now + ms
+        self.schedule.switch(self)
+        self.alive()
+
+
+class Schedule:
+    """A seeded scheduler and the virtual time of the world, in milliseconds."""
+
+    def __init__(self, seed: int, *, now: int) -> None:
+        self.random = random.Random(seed)
+        self.now = now
+        self.actors: list[Actor] = []
+        self.running: Actor = Actor("nobody", self)
+        self._home = Semaphore(0)
+
+    def spawn(
+        self, name: str, work: Callable[[Actor], None], *, strikes: dict[int, Strike] | None = None,
+        at: int = 0, skew_ms: int = 0,
+    ) -> Actor:
+        """Add an actor that starts at `at` milliseconds from now."""
+        actor = Actor(name, self, strikes or {}, skew_ms, wakes_at=self.now + at)
+        self.actors.append(actor)
+
+        def body() -> None:
+            actor.turn.acquire()
+            try:
+                actor.alive()
+                work(actor)
+            except Crash:
+                actor.dead = True
+            except BaseException as error:  # noqa: BLE001  handed to whoever started the run
+                actor.error = error
+            actor.ended = True
+            self._hand_over()
+
+        Thread(target=body, daemon=True, name=name).start()
+        return actor
+
+    def run(self) -> None:
+        """Run until every actor has ended; raise the first error that one of them left."""
+        self._hand_over()
+        self._home.acquire()
+        for actor in self.actors:
+            if actor.error is not None:
+                raise actor.error
+
+    def switch(self, actor: Actor) -> None:
+        """Let the scheduler say who runs next; return when it is this actor."""
+        following = self._choose()
+        assert following is not None
+        if following is not actor:
+            self._give(following)
+            actor.turn.acquire()
+
+    def _hand_over(self) -> None:
+        following = self._choose()
+        if following is None:
+            self._home.release()
+        else:
+            self._give(following)
+
+    def _give(self, actor: Actor) -> None:
+        self.running = actor
+        actor.turn.release()
+
+    def _choose(self) -> Actor | None:
+        waiting = [actor for actor in self.actors if not actor.ended]
+        if not waiting:
+            return None
+        ready = [actor for actor in waiting if actor.wakes_at <= self.now]
+        if not ready:
+            self.now = min(actor.wakes_at for actor in waiting)
+            ready = [actor for actor in waiting if actor.wakes_at <= self.now]
+        return ready[0] if len(ready) == 1 else self.random.choice(ready)
