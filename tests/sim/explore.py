@@ -5,27 +5,35 @@ from collections.abc import Iterator
 
 from campaignbridge.bridge import Bridge
 from campaignbridge.sandbox import Fault
-from campaignbridge.store.sql import Catalogue, catalogue
+from campaignbridge.store.sql import Catalogue
 from sim.invariants import Violation
 from sim.machine import OPERATOR, Machine
 from sim.people import does_all, sends, ticks
-from sim.scenarios import ALL, NO_LOCK, Scenario, Strikes, Tally, edited
+from sim.scenarios import ALL, Scenario, Strikes, Tally
 from sim.schedule import Strike
 
 CRASH = Strike("crash")
+LAST = ("net.before POST send", "net.before POST campaigns")  # between the last check and the write
 LONG = 700_000  # longer than a lease, and than a settle window
 
 
 def run(
-    tally: Tally, scenario: Scenario, seed: int, strikes: Strikes, *, statements: Catalogue | None = None,
+    tally: Tally,
+    scenario: Scenario,
+    seed: int,
+    strikes: Strikes,
+    *,
+    locks: bool = True,
     repeated_send: str = "accepted_again",
 ) -> dict[str, list[str]]:
     """Run once and note a violation; return the points that each process stood at."""
     tally.runs += 1
     try:
-        _, actors = scenario.run(seed, strikes, statements=statements, repeated_send=repeated_send)
+        _, actors = scenario.run(seed, strikes, locks=locks, repeated_send=repeated_send)
     except Violation as violation:
-        where = ";".join(f"{name}:{at}:{strike.kind}" for name, ats in strikes.items() for at, strike in ats.items())
+        where = ";".join(
+            f"{name}:{at}:{strike.kind}" for name, ats in strikes.items() for at, strike in ats.items()
+        )
         tally.violations.append(f"{scenario.name} SIM_SEED={seed} SIM_CRASH={where or '-'}: {violation}")
         return {}
     return {name: actor.points for name, actor in actors.items()}
@@ -34,11 +42,10 @@ def run(
 def every_crash(scenario: Scenario, seed: int, *, locks: bool = True) -> Tally:
     """Crash each struck process at each of its points."""
     tally = Tally()
-    statements = None if locks else edited(catalogue("sqlite"), NO_LOCK)
-    base = run(tally, scenario, seed, {}, statements=statements)
+    base = run(tally, scenario, seed, {}, locks=locks)
     for name in scenario.struck:
         for at in range(len(base.get(name, []))):
-            run(tally, scenario, seed, {name: {at: CRASH}}, statements=statements)
+            run(tally, scenario, seed, {name: {at: CRASH}}, locks=locks)
             tally.crash_points += 1
     return tally
 
@@ -55,9 +62,12 @@ def every_strike(scenario: Scenario, seed: int) -> Tally:
             for strike in kinds:
                 # A freeze between the last check and the write is what no client can prevent: there the
                 # provider's own refusal of a second send is relied on. Everywhere else it isn't.
-                last = strike.kind == "freeze" and label == "net.before POST send"
+                last = strike.kind == "freeze" and label in LAST
                 run(
-                    tally, scenario, seed, {name: {at: strike}},
+                    tally,
+                    scenario.unguarded() if last else scenario,
+                    seed,
+                    {name: {at: strike}},
                     repeated_send="refused" if last else "accepted_again",
                 )
                 tally.strikes += 1
@@ -86,7 +96,10 @@ def late_application(seed: int, *, step_ms: int = 5_000) -> Tally:
         operation = scenario.faults[0].operation
         for ms in range(0, 300_000, step_ms):
             late = Scenario(
-                f"{scenario.name} by {ms} ms", scenario.parts, scenario.struck, scenario.drafted,
+                f"{scenario.name} by {ms} ms",
+                scenario.parts,
+                scenario.struck,
+                scenario.drafted,
                 faults=(Fault(operation, "apply_late", ms=ms, answer="withhold"),),
             )
             run(tally, late, seed, {})
@@ -130,10 +143,10 @@ def _go_on_from(dumps: list[bytes], number: int, seed: int) -> None:
         raise Violation(f"I1: {created} drafts and {machine.sends_asked()} sends of one campaign")
 
 
-def twins(seed: int) -> Tally:
+def twins(seed: int, *, statements: Catalogue | None = None) -> Tally:
     """Two campaigns with the same content for the same audience are sent at the same time: one may go."""
     tally = Tally(runs=1)
-    machine = Machine(seed)
+    machine = Machine(seed, statements=statements)
     machine.author(drafted=True)
     first = machine.campaign_id
     second: list[str] = []
@@ -183,12 +196,17 @@ def _one_of_the_swarm(seed: int) -> None:
     machine.faults(*_random_faults(chance))
     for number in range(chance.randint(1, 3)):
         machine.spawn(
-            f"person{number}", does_all, strikes=dict(_random_strikes(chance, 80, frozen=frozen)),
-            at=chance.randrange(0, 20_000), skew_ms=chance.randrange(-60_000, 60_000),
+            f"person{number}",
+            does_all,
+            strikes=dict(_random_strikes(chance, 80, frozen=frozen)),
+            at=chance.randrange(0, 20_000),
+            skew_ms=chance.randrange(-60_000, 60_000),
         )
     for number in range(chance.randint(1, 2)):
         machine.spawn(
-            f"worker{number}", ticks, strikes=dict(_random_strikes(chance, 200, frozen=frozen)),
+            f"worker{number}",
+            ticks,
+            strikes=dict(_random_strikes(chance, 200, frozen=frozen)),
             at=chance.randrange(0, 20_000),
         )
     machine.run()
@@ -200,19 +218,21 @@ def _one_of_the_swarm(seed: int) -> None:
 def _random_faults(chance: random.Random) -> Iterator[Fault]:
     for operation in ("create", "content", "update", "inspect", "list_campaigns", "send"):
         if chance.random() < 0.45:
-            yield chance.choice([
-                Fault(operation, "drop_before"),
-                Fault(operation, "accept_then_drop"),
-                Fault(operation, "accept_then_withhold"),
-                Fault(operation, "refuse_5xx", status=503),
-                Fault(operation, "accept_then_5xx", status=504),
-                Fault(operation, "status_429", retry_after=3),
-                Fault(operation, "status_429", bare=True),
-                Fault(operation, "proxy_page", status=502),
-                Fault(operation, "slow", ms=3_000),
-                Fault(operation, "hang"),
-                *_delays(operation, chance),
-            ])
+            yield chance.choice(
+                [
+                    Fault(operation, "drop_before"),
+                    Fault(operation, "accept_then_drop"),
+                    Fault(operation, "accept_then_withhold"),
+                    Fault(operation, "refuse_5xx", status=503),
+                    Fault(operation, "accept_then_5xx", status=504),
+                    Fault(operation, "status_429", retry_after=3),
+                    Fault(operation, "status_429", bare=True),
+                    Fault(operation, "proxy_page", status=502),
+                    Fault(operation, "slow", ms=3_000),
+                    Fault(operation, "hang"),
+                    *_delays(operation, chance),
+                ]
+            )
 
 
 def _delays(operation: str, chance: random.Random) -> list[Fault]:

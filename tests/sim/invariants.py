@@ -9,6 +9,7 @@ from campaignbridge.sandbox import Sandbox
 from sim.schedule import Actor
 
 SLACK_MS = 5_000  # between a look that is due and the job that makes it
+SHORTLY_MS = 20_000  # after a job that found the campaign locked, or the store gone
 RETRY_MS = 3_660_000  # the longest wait of a look that was tried and brought no reading
 
 
@@ -31,21 +32,24 @@ _JOBS = "SELECT id, state, fence, holder, lease_until, now_ms() AS now FROM jobs
 class Invariants:
     """What the last commit left, to compare the next one with."""
 
+    locks_on: bool = True
     campaigns: dict[str, sqlite3.Row] = field(default_factory=dict)
     locks: dict[str, sqlite3.Row] = field(default_factory=dict)
     jobs: dict[str, sqlite3.Row] = field(default_factory=dict)
 
-    def after_commit(self, connection: sqlite3.Connection, actor: Actor, ran: list[str]) -> None:
+    def after_commit(
+        self, connection: sqlite3.Connection, actor: Actor, ran: list[tuple[str, object]]
+    ) -> None:
         """Check what this commit changed."""
         for row in connection.execute(_CAMPAIGNS).fetchall():
             if row["id"] in self.campaigns:
                 _check_move(self.campaigns[row["id"]], row)
             _check_owner(row)
             self.campaigns[row["id"]] = row
-        for row in connection.execute(_LOCKS).fetchall():
+        for row in connection.execute(_LOCKS).fetchall() if self.locks_on else ():
             if row["key"] in self.locks:
                 _check_lock(self.locks[row["key"]], row, actor)
-            if "locks.hold" in ran and row["holder"] != actor.identity:
+            if ("locks.hold", row["key"]) in ran and row["holder"] != actor.identity:
                 raise Violation(f"I2: {actor.name} wrote under {row['key']}, which it doesn't hold")
             self.locks[row["key"]] = row
         for row in connection.execute(_JOBS).fetchall():
@@ -72,7 +76,7 @@ def _check_owner(row: sqlite3.Row) -> None:
     if row["job_at"] is None:
         raise Violation(f"I8: {row['state']} must be looked at, and no job will do it")
     tried = row["look_at"] <= row["now"]
-    latest = row["now"] + RETRY_MS if tried else row["look_at"] + SLACK_MS
+    latest = row["now"] + RETRY_MS if tried else max(row["look_at"] + SLACK_MS, row["now"] + SHORTLY_MS)
     if row["job_at"] > latest:
         raise Violation(f"I8: {row['state']} must be looked at, and no job will do it in time")
 
@@ -101,8 +105,11 @@ def check_settled(connection: sqlite3.Connection) -> None:
             raise Violation(f"I8: {row['id']} is still {row['state']} and nobody was told")
 
 
-def check_truth(connection: sqlite3.Connection, sandbox: Sandbox, html: bytes) -> None:
-    """Compare what we say with what the provider really did."""
+def check_truth(connection: sqlite3.Connection, sandbox: Sandbox, html: bytes, *, strict: bool) -> None:
+    """Compare what we say with what the provider really did.
+
+    `strict`: every send that the provider accepted was asked for by us, within its window, and is remembered.
+    """
     sandbox.settle()
     truth = sandbox.truth
     if truth.duplicates():
@@ -117,6 +124,13 @@ def check_truth(connection: sqlite3.Connection, sandbox: Sandbox, html: bytes) -
             raise Violation("I5: it is called sent, and nothing was")
         if sent and row["state"] != "sent" and not row["stopped_reason"]:
             raise Violation(f"I5: it was sent, and is called {row['state']}")
+        succeeded = connection.execute(
+            "SELECT count(*) FROM attempts WHERE operation = 'send' AND status = 'succeeded'"
+            " AND campaign_id = ?",
+            (row["id"],),
+        ).fetchone()[0]
+        if strict and sent and not succeeded:
+            raise Violation("I5: the provider accepted a send that is recorded as failed")
     accepted = connection.execute(
         "SELECT count(*) FROM attempts WHERE operation = 'send' AND status = 'succeeded'"
     ).fetchone()[0]

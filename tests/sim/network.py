@@ -20,7 +20,11 @@ class Backend(httpcore2.NetworkBackend):
         self._sandbox = sandbox
 
     def connect_tcp(
-        self, host: str, port: int, timeout: float | None = None, local_address: str | None = None,
+        self,
+        host: str,
+        port: int,
+        timeout: float | None = None,
+        local_address: str | None = None,
         socket_options: Iterable[Any] | None = None,
     ) -> httpcore2.NetworkStream:
         self._actor.point("net.connect")

@@ -74,8 +74,13 @@ def reconciles(machine: Machine, bridge: Bridge) -> None:
         actor.sleep(25_000)
 
 
+def waits(machine: Machine, _bridge: Bridge) -> None:
+    """Do nothing for twenty minutes."""
+    machine.schedule.running.sleep(20 * MINUTE)
+
+
 def ticks(machine: Machine, bridge: Bridge) -> None:
-    """Tick whenever a job is due, and every two minutes, for three quarters of an hour."""
+    """Tick whenever a job is due, and every two minutes, until everybody has gone home and nothing is due."""
     actor = machine.schedule.running
     until = machine.schedule.now + PATIENCE_MS + 5 * MINUTE
     while machine.schedule.now < until:
@@ -84,6 +89,8 @@ def ticks(machine: Machine, bridge: Bridge) -> None:
         except Refusal as refusal:
             machine.refusals.append(refusal.code)
         due = machine.next_job()
+        if (due is None or due > until) and machine.only_workers_left():
+            return
         wait_ms = 2 * MINUTE if due is None else due - machine.schedule.now
         actor.sleep(min(max(wait_ms, 5_000), 2 * MINUTE))
 

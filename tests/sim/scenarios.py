@@ -1,18 +1,18 @@
 """Scenarios: who does what, under which fault of the provider, and where each of them may be struck."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from campaignbridge.bridge import Bridge
 from campaignbridge.sandbox import Fault
-from campaignbridge.store.sql import Catalogue, parse
+from campaignbridge.store.sql import Catalogue, catalogue, parse
 from sim.invariants import Violation
 from sim.machine import Machine
 from sim.people import does_all, hands_off, reconciles, sends, sends_once, ticks
 from sim.schedule import Actor, Strike
 
 Work = Callable[[Machine, Bridge], None]
-Strikes = dict[str, dict[int, Strike]]
+Strikes = dict[str, dict[int | str, Strike]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,11 @@ class Scenario:
     before: tuple[Fault, ...] = ()  # while the first process alone sends once, answer lost or not
     faults: tuple[Fault, ...] = ()
     most_drafts: int | None = 1  # remote campaigns that may be created
+    strict: bool = True
+
+    def unguarded(self) -> "Scenario":
+        """Return it for a strike that no client can prevent: a request that leaves after its window."""
+        return replace(self, most_drafts=None, strict=False)
 
     def run(
         self,
@@ -43,9 +48,16 @@ class Scenario:
         *,
         statements: Catalogue | None = None,
         repeated_send: str = "accepted_again",
+        locks: bool = True,
     ) -> tuple[Machine, dict[str, Actor]]:
         """Run it once, from the first click to the end of the calm, and check everything."""
-        machine = Machine(seed, statements=statements, repeated_send=repeated_send)
+        machine = Machine(
+            seed,
+            statements=statements if locks else edited(statements or catalogue("sqlite"), NO_LOCK),
+            repeated_send=repeated_send,
+            locks=locks,
+            strict=self.strict,
+        )
         machine.author(drafted=self.drafted)
         if self.before:
             machine.faults(*self.before)
@@ -54,16 +66,14 @@ class Scenario:
             machine.sandbox.faults.clear()
         machine.faults(*self.faults)
         actors = {
-            part.name: machine.spawn(
-                part.name, part.work, strikes=(strikes or {}).get(part.name), at=part.at
-            )
+            part.name: machine.spawn(part.name, part.work, strikes=(strikes or {}).get(part.name), at=part.at)
             for part in self.parts
         }
         machine.run()
-        machine.calm()
         created = len(machine.sandbox.truth.events("created"))
         if self.most_drafts is not None and created > self.most_drafts:
             raise Violation(f"I1: {created} drafts were created for one campaign")
+        machine.calm()
         return machine, actors
 
 
@@ -71,8 +81,13 @@ WORKERS = (Part("w1", ticks), Part("w2", ticks, at=7_000))
 LOST = "accept_then_drop"
 
 HANDOFFS = [
-    Scenario(f"handoff {label}", (Part("a", does_all), Part("b", hands_off, at=900), *WORKERS), ("a",), drafted=False,
-             faults=faults)
+    Scenario(
+        f"handoff {label}",
+        (Part("a", does_all), Part("b", hands_off, at=900), *WORKERS),
+        ("a",),
+        drafted=False,
+        faults=faults,
+    )
     for label, faults in (
         ("plain", ()),
         ("answer lost", (Fault("create", LOST),)),
@@ -106,8 +121,16 @@ RECONCILES = [
         ("an answer lost", (Fault("send", LOST),), ()),
         ("a send never applied", (Fault("send", "refuse_5xx", status=503),), ()),
         ("a send applied late", (Fault("send", "apply_late", ms=250_000, answer="drop"),), ()),
-        ("an answer lost, reads stale", (Fault("send", LOST),), (Fault("inspect", "stale_read", ms=400_000, times=1),)),
-        ("an answer lost, reads failing", (Fault("send", LOST),), (Fault("inspect", "refuse_5xx", status=500, times=3),)),
+        (
+            "an answer lost, reads stale",
+            (Fault("send", LOST),),
+            (Fault("inspect", "stale_read", ms=400_000, times=1),),
+        ),
+        (
+            "an answer lost, reads failing",
+            (Fault("send", LOST),),
+            (Fault("inspect", "refuse_5xx", status=500, times=3),),
+        ),
     )
 ]
 WATCHES = [
@@ -130,11 +153,7 @@ NO_LOCK = {
     "locks.renew": "UPDATE locks SET operation = operation WHERE key = :key",
     "locks.release": "UPDATE locks SET operation = operation WHERE key = :key AND 1 = 0",
     "remotes.start_writing": """UPDATE remote_campaigns SET writing_until = now_ms() + :limit_ms
-        WHERE campaign_id = :campaign_id AND generation = :generation""",
-    "remotes.stop_writing": """UPDATE remote_campaigns
-        SET writing_until = CASE WHEN :clear = 1 THEN NULL ELSE writing_until END,
-            content_pending = CASE WHEN :synced = 1 THEN 0 ELSE content_pending END
-        WHERE campaign_id = :campaign_id AND generation = :generation""",
+        WHERE campaign_id = :campaign_id AND generation = :generation RETURNING writing_until""",
 }
 
 

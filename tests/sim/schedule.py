@@ -14,14 +14,16 @@ class Crash(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Strike:
-    """What befalls an actor at one of its points.
+    """What befalls an actor at one of its points, named by number or by label (then the first such one).
 
     `crash` ends it. `freeze` stops it for `ms` while everybody else goes on. `lost` makes a COMMIT's answer
-    get lost, `gone` makes the store unreachable; both only at points of the store.
+    get lost, `gone` makes the store unreachable; both only at points of the store. `hand` is somebody else's
+    hand at the provider, just then.
     """
 
     kind: str
     ms: int = 0
+    hand: Callable[[], object] | None = None
 
 
 @dataclass(slots=True)
@@ -30,7 +32,7 @@ class Actor:
 
     name: str
     schedule: "Schedule"
-    strikes: dict[int, Strike] = field(default_factory=dict)
+    strikes: dict[int | str, Strike] = field(default_factory=dict)
     skew_ms: int = 0  # of its host's wall clock
     identity: str = ""  # of its process, new on every start
     points: list[str] = field(default_factory=list)
@@ -48,8 +50,10 @@ class Actor:
     def point(self, label: str, *, may_switch: bool = True) -> Strike | None:
         """Stand at a named point: perhaps be struck, perhaps let somebody else run."""
         self.alive()
-        strike = self.strikes.get(len(self.points))
+        strike = self.strikes.get(len(self.points)) or self.strikes.pop(label, None)
         self.points.append(label)
+        if strike is not None and strike.hand is not None:
+            strike.hand()
         if strike is not None and strike.kind == "crash":
             self.dead = True
             raise Crash
@@ -80,11 +84,16 @@ class Schedule:
         self._home = Semaphore(0)
 
     def spawn(
-        self, name: str, work: Callable[[Actor], None], *, strikes: dict[int, Strike] | None = None,
-        at: int = 0, skew_ms: int = 0,
+        self,
+        name: str,
+        work: Callable[[Actor], None],
+        *,
+        strikes: dict[int | str, Strike] | None = None,
+        at: int = 0,
+        skew_ms: int = 0,
     ) -> Actor:
         """Add an actor that starts at `at` milliseconds from now."""
-        actor = Actor(name, self, strikes or {}, skew_ms, wakes_at=self.now + at)
+        actor = Actor(name, self, dict(strikes or {}), skew_ms, wakes_at=self.now + at)
         self.actors.append(actor)
 
         def body() -> None:
@@ -96,6 +105,9 @@ class Schedule:
                 actor.dead = True
             except BaseException as error:  # noqa: BLE001  handed to whoever started the run
                 actor.error = error
+                for other in self.actors:  # the run has failed: nobody goes on
+                    other.dead = True
+                    other.wakes_at = self.now
             actor.ended = True
             self._hand_over()
 

@@ -14,6 +14,8 @@ from sim.schedule import Actor, Schedule, Strike
 
 STATEMENT_MS = 1
 
+Ran = tuple[str, object]
+
 
 class _Memory(Sqlite):
     """A SQLite in memory that any thread may use: exactly one runs at a time."""
@@ -45,7 +47,7 @@ class Memory:
     def __init__(self, schedule: Schedule, *, statements: Catalogue | None = None) -> None:
         self.schedule = schedule
         self.statements = statements or catalogue("sqlite")
-        self.after_commit: list[Callable[[sqlite3.Connection, Actor, list[str]], None]] = []
+        self.after_commit: list[Callable[[sqlite3.Connection, Actor, list[Ran]], None]] = []
         self.connection = self._open(_template())
 
     def _open(self, data: bytes) -> sqlite3.Connection:
@@ -65,23 +67,23 @@ class Memory:
         self.connection.close()
         self.connection = self._open(data)
 
-    def committed(self, actor: Actor, ran: list[str]) -> None:
+    def committed(self, actor: Actor, ran: list[Ran]) -> None:
         """Let the watchers of invariants see what a commit left, by whom, with which statements."""
         for look in self.after_commit:
             look(self.connection, actor, ran)
 
 
 class Noting(SqliteTransaction):
-    """A transaction that remembers which statements changed something."""
+    """A transaction that remembers which statements changed something, and under which key."""
 
     def __init__(self, connection: sqlite3.Connection, statements: Catalogue) -> None:
         super().__init__(connection, statements)
-        self.ran: list[str] = []
+        self.ran: list[Ran] = []
 
     def run(self, name: str, /, **params: object) -> int:
         touched = super().run(name, **params)
         if touched:
-            self.ran.append(name)
+            self.ran.append((name, params.get("key")))
         return touched
 
 
@@ -122,5 +124,3 @@ class ActorDatabase:
     def _struck(self, strike: Strike | None) -> None:
         if strike is not None and strike.kind in ("gone", "lost"):
             raise StoreGone("gone")
-
-

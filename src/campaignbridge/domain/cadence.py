@@ -26,6 +26,8 @@ def after_misses(misses: int) -> int:
     return min(1 << min(max(misses - 1, 0), 6), 60) * MINUTE_MS
 
 
-def recheck(done: int) -> int | None:
-    """Return the delay to the next reading after a verdict of absence; None when it was read often enough."""
-    return RECHECKS_MS[done] if done < len(RECHECKS_MS) else None
+def recheck(age_ms: int | None) -> int | None:
+    """Return the delay to the next reading of a verdict of absence that is `age_ms` old; None: none is due."""
+    if age_ms is None:
+        return None
+    return next((due - age_ms for due in RECHECKS_MS if due > age_ms), None)

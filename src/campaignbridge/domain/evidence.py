@@ -211,7 +211,12 @@ def _judge_search(case: Case, search: Searched, began_at: int) -> Finding:
     if len(search.found) > 1:
         return Stop("duplicate_drafts")
     if search.found:
-        return Adopt(search.found[0])
+        found = search.found[0]
+        if found.status is RemoteStatus.UNTRACKED:
+            return _absence(case, Absence.UNTRACKED, began_at)
+        if case.attempt is not None and found.generation != case.attempt.generation:
+            return _absence(case, Absence.CONTRADICTION, began_at)
+        return Adopt(found)
     if not search.complete:
         return CantTell()
     return _absence(case, Absence.NOT_CREATED, began_at)
@@ -266,12 +271,18 @@ def _absence(case: Case, verdict: Absence, began_at: int, *, target: State | Non
             assert_never(verdict)
 
 
+def remembered(case: Case, verdict: Absence) -> bool:
+    """Say whether the remembered reading has the same verdict, for the same attempt."""
+    first = case.negative
+    attempt_id = case.attempt.id if case.attempt else None
+    return first is not None and first.verdict is verdict and first.attempt_id == attempt_id
+
+
 def second_reading(case: Case, verdict: Absence, began_at: int) -> bool:
-    """Say whether a reading confirms the remembered one: same verdict, same attempt, a minute apart."""
+    """Say whether a reading confirms the remembered one: a minute after that one was answered, or later."""
     first = case.negative
     return (
         first is not None
-        and first.verdict is verdict
-        and first.attempt_id == (case.attempt.id if case.attempt else None)
+        and remembered(case, verdict)
         and began_at >= first.answered_at + SECOND_READING_MS
     )

@@ -20,7 +20,7 @@ class RemoteCampaign:
     writing_until: int | None  # the deadline of an upload that had no definite answer
     went: bool  # a send was accepted, or it was seen sending: never a draft again
     negative: Negative | None
-    rechecks: int | None  # readings done after a verdict of absence; None when none is due
+    absent_at: int | None  # when a request was last found to have done nothing, while readings are due
     recipient_count: int | None
     emails_sent: int | None
     observed_at: int | None

@@ -4,6 +4,7 @@ from campaignbridge.domain.campaign import State
 from campaignbridge.domain.errors import LeaseLost, Unconfirmed
 from campaignbridge.domain.ledger import Attempt
 from campaignbridge.domain.provider import Found, RemoteStatus
+from campaignbridge.flows.content_claim import follow_content
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.campaigns import Dossier
 from campaignbridge.store.unit import Unit
@@ -66,15 +67,8 @@ def adopt_unasked(unit: Unit, wiring: Wiring, dossier: Dossier, found: Found, at
     ):
         raise LeaseLost("Somebody changed the campaign meanwhile.", todo="Repeat the command.", retry_after=1)
     identify(unit, dossier, found, state)
-    if state is not State.PROVIDER_DRAFT:
-        assert campaign.approval is not None
-        unit.ledger.claim_content(
-            account=campaign.account,
-            audience=campaign.audience,
-            fingerprint=campaign.approval.fingerprint,
-            campaign_id=campaign.id,
-            attempt_id=attempt.id,
-        )
+    follow_content(unit, dossier, state, attempt_id=attempt.id)
+    if look_in_ms(state) is not None:
         wiring.wake_watch(unit, campaign.id, in_ms=0)
     unit.events.add(
         "draft_adopted",

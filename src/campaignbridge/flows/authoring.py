@@ -4,6 +4,7 @@ Every change is a compare-and-set on the version that was looked at, with its au
 transaction. What is approved is an exact fingerprint of stored bytes, for a number of recipients at most.
 """
 
+import re
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -36,6 +37,8 @@ from campaignbridge.flows.render import render
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.campaigns import Dossier
 from campaignbridge.store.unit import Unit
+
+_AUDIENCE = re.compile(r"[A-Za-z0-9_-]{1,64}(:[A-Za-z0-9_-]{1,64})?")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +75,7 @@ def create(wiring: Wiring, new: NewCampaign, *, actor: Actor) -> Dossier:
     """Create a draft with frozen content; raise `InvalidInput` for what could never be sent."""
     actor.require("author")
     require_one_line(new.name, field="name", limit=MAX_NAME)
-    require_one_line(new.audience, field="audience", limit=100)
+    _require_audience(new.audience)
     envelope = Envelope(
         subject=require_one_line(new.subject, field="subject", limit=MAX_SUBJECT),
         preview_text=require_one_line(new.preview_text, field="preview text", limit=MAX_SUBJECT, empty=True),
@@ -186,10 +189,21 @@ def revoke(wiring: Wiring, campaign_id: str, *, actor: Actor, expected_version: 
         return unit.campaigns.get(campaign_id)
 
 
+def _require_audience(ref: str) -> None:
+    if not _AUDIENCE.fullmatch(ref):
+        raise InvalidInput(
+            "The audience is the provider's id of a list, or list:segment.",
+            todo="Copy the id from the provider, such as a1b2c3.",
+        )
+
+
 def _check(wiring: Wiring, dossier: Dossier, snapshot: Snapshot) -> Checked:
     problems = list(preflight(snapshot.envelope, snapshot.html, snapshot.text))
     provider = wiring.open_provider(dossier.connection)
-    outcome = provider.audience(dossier.campaign.audience, limit_ms=READ_LIMIT_MS)
+    try:
+        outcome = provider.audience(dossier.campaign.audience, limit_ms=READ_LIMIT_MS)
+    except ValueError:  # not the form of this provider's ids
+        outcome = Refused("malformed_reference", Category.MISSING)
     audience = None
     match outcome:
         case Accepted(value):

@@ -82,10 +82,12 @@ def verify_connection(wiring: Wiring, ref: str, *, actor: Actor) -> Connection:
 
 def find_connection(wiring: Wiring, ref: str) -> Connection:
     """Return a connection by id or label; raise `NotFound`."""
-    with wiring.store.unit() as unit:
-        connection = unit.accounts.find(ref)
+    connection = None
+    if _LABEL.fullmatch(ref):
+        with wiring.store.unit() as unit:
+            connection = unit.accounts.find(ref)
     if connection is None:
-        raise NotFound(f"There is no connection {ref[:40]}.", todo="connections list shows what there is.")
+        raise NotFound(f"There is no connection {ref[:40]!a}.", todo="connections list shows what there is.")
     return connection
 
 

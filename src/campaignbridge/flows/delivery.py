@@ -25,13 +25,14 @@ from campaignbridge.domain.ledger import (
     request_hash,
     require_key,
 )
-from campaignbridge.domain.provider import RemoteStatus
+from campaignbridge.domain.provider import Observation, RemoteStatus
 from campaignbridge.flows.guard import known_remote, require_nothing_landing, require_sendable
 from campaignbridge.flows.handoff import require_frozen
 from campaignbridge.flows.holding import Work, working_on
 from campaignbridge.flows.once import Intent, perform, sent_elsewhere
 from campaignbridge.flows.replay import answer_replay
 from campaignbridge.flows.wiring import Wiring
+from campaignbridge.ports import Provider
 from campaignbridge.store.campaigns import Dossier
 from campaignbridge.store.unit import Unit
 
@@ -74,20 +75,39 @@ def send(
 
     with working_on(wiring, campaign_id, "send", actor=actor.name, also=also) as work:
         try:
-            return _send(wiring, work, actor, key, confirmed, expected_version)
+            prepared = _prepare(wiring, work, actor, key, confirmed, expected_version)
         except Refusal as refusal:
             _note_refusal(wiring, work.dossier, actor, refusal)
             raise
+        if isinstance(prepared, Sent):
+            return prepared
+        attempt, _ = perform(
+            work.held,
+            prepared.provider,
+            prepared.intent,
+            lambda line: prepared.provider.send(line, prepared.seen.remote_id, limit_ms=MUTATION_LIMIT_MS),
+        )
+        return Sent(attempt.id, prepared.seen.recipient_count, replay=False)
 
 
-def _send(
+@dataclass(frozen=True, slots=True)
+class _Prepared:
+    """A send that may go, with the reading that allows it."""
+
+    provider: Provider
+    intent: Intent
+    seen: Observation
+
+
+def _prepare(
     wiring: Wiring,
     work: Work[tuple[Snapshot, Attempt | None]],
     actor: Actor,
     key: str,
     confirmed: Confirmation,
     expected_version: int | None,
-) -> Sent:
+) -> _Prepared | Sent:
+    """Check everything, in the order of the protocol; a recorded key is answered at once."""
     dossier, (snapshot, earlier) = work.dossier, work.also
     campaign = dossier.campaign
     require_separation(campaign.approval, actor.name, separated=wiring.duties_separated)
@@ -106,7 +126,6 @@ def _send(
             todo=f"If {seen.recipient_count:,} is right, confirm that number.",
             recipients=seen.recipient_count,
         )
-    remote_id = seen.remote_id
     intent = Intent(
         dossier=dossier,
         operation=Operation.SEND,
@@ -115,10 +134,7 @@ def _send(
         actor=actor.name,
         claims=snapshot,
     )
-    attempt, _ = perform(
-        work.held, provider, intent, lambda line: provider.send(line, remote_id, limit_ms=MUTATION_LIMIT_MS)
-    )
-    return Sent(attempt.id, seen.recipient_count, replay=False)
+    return _Prepared(provider, intent, seen)
 
 
 def _require_confirmed(dossier: Dossier, confirmed: Confirmation) -> None:
@@ -158,11 +174,7 @@ def _require_ready(dossier: Dossier, snapshot: Snapshot, expected_version: int |
 
 
 def _note_refusal(wiring: Wiring, dossier: Dossier, actor: Actor, refusal: Refusal) -> None:
-    """Leave an audit event of a refusal that made no request; a request leaves its own."""
-    if "attempt" in refusal.facts and refusal.code != "reconciliation_required":
-        return
-    if refusal.code == "persistence_failed":
-        return
+    """Leave an audit event of a send that was not made."""
     campaign_id = dossier.campaign.id
     with suppress(StoreGone), wiring.store.unit() as unit:
         unit.events.add("send_not_made", campaign_id=campaign_id, actor=actor.name, code=refusal.code)

@@ -13,6 +13,7 @@ from campaignbridge.domain.evidence import (
     Adopt,
     Applied,
     CantTell,
+    Case,
     Early,
     Finding,
     First,
@@ -20,16 +21,17 @@ from campaignbridge.domain.evidence import (
     NotApplied,
     Same,
     Stop,
+    remembered,
     unconfirmed_zero,
 )
 from campaignbridge.domain.ledger import Attempt, Operation, Status
 from campaignbridge.domain.provider import Found, Observation
 from campaignbridge.flows import adoption
+from campaignbridge.flows.content_claim import follow_content
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.campaigns import Dossier
 from campaignbridge.store.unit import Unit
 
-KEEP_SENT_MS = 30 * 24 * 3_600_000  # the same content doesn't go to the same audience again so soon
 SHORTLY_MS = 5 * cadence.MINUTE_MS
 WENT = frozenset({State.SENDING, State.SENT})
 
@@ -47,7 +49,7 @@ class _Writer:
         self.actor = actor
 
     def settled(
-        self, status: Status, target: State, *, code: str | None = None, rechecks: bool = False
+        self, status: Status, target: State, *, code: str | None = None, absent: bool = False
     ) -> None:
         """Close the open attempt and take the campaign to `target`."""
         attempt, campaign = self.dossier.attempt, self.dossier.campaign
@@ -56,15 +58,16 @@ class _Writer:
         require(
             self.unit.ledger.settle(attempt.id, status, answered=False, error_code=code, retryable=failed)
         )
-        look_in_ms = cadence.recheck(0) if rechecks else self.next_look(target)
+        look_in_ms = cadence.recheck(0) if absent else self.next_look(target)
         require(
             self.unit.campaigns.settle(
                 campaign.id, attempt.id, target, look_in_ms=look_in_ms, flag=self.flag(target, attempt=None)
             )
         )
         delivered = attempt.operation is Operation.SEND and not failed
-        self.observed(reconciled=True, went=delivered or target in WENT, rechecks=0 if rechecks else None)
-        self.content(target)
+        absent_at = self.dossier.now if absent else None
+        self.observed(reconciled=True, went=delivered or target in WENT, absent_at=absent_at)
+        follow_content(self.unit, self.dossier, target, attempt_id=attempt.id)
         self.wake(look_in_ms)
         self.event(
             "reconciled",
@@ -80,7 +83,7 @@ class _Writer:
         reconciled: bool,
         went: bool = False,
         negative: Absence | None = None,
-        rechecks: int | None = None,
+        absent_at: int | None = None,
     ) -> None:
         """Record the reading itself."""
         attempt, remote = self.dossier.attempt, self.dossier.remote
@@ -92,16 +95,8 @@ class _Writer:
             reconciled=reconciled,
             went=went,
             negative=(attempt.id if attempt else None, negative) if negative else None,
-            rechecks=rechecks,
+            absent_at=absent_at,
         )
-
-    def content(self, target: State) -> None:
-        """Hold the content's claim as long as the state asks for."""
-        campaign_id = self.dossier.campaign.id
-        if target is State.PROVIDER_DRAFT:
-            self.unit.ledger.keep_content(campaign_id, keep_ms=-1)
-        elif target in (State.SENT, State.FAILED, State.CANCELLED):
-            self.unit.ledger.keep_content(campaign_id, keep_ms=KEEP_SENT_MS)
 
     def watch(self, look_in_ms: int | None, *, stopped: str | None = None) -> None:
         """Move the watch; no version is consumed."""
@@ -148,14 +143,15 @@ class _Writer:
 
     def flag(self, state: State, *, attempt: Attempt | None) -> str | None:
         """Return what a person should know while watching goes on."""
-        campaign, now = self.dossier.campaign, self.dossier.now
-        if campaign.flag == "possible_double":
-            return campaign.flag  # only a person clears it
+        now = self.dossier.now
         age = self.age_ms(state)
         if self.seen is not None and unconfirmed_zero(self.seen) and age >= cadence.SENT_ZERO_FLAG_MS:
             return "sent_zero"
         if state is State.SENDING and age >= cadence.LONG_SENDING_FLAG_MS:
             return "sending_long"
+        campaign = self.dossier.campaign
+        if campaign.flag == "send_refused" and campaign.state is state:
+            return campaign.flag  # until the next request
         if attempt is not None and now - attempt.created_at >= cadence.INCOMPLETE_FLAG_MS:
             return "unconfirmed_long"
         return None
@@ -186,16 +182,15 @@ def write_finding(
         case Same():
             return _same(writer)
         case First(verdict):
-            writer.observed(reconciled=False, negative=verdict, rechecks=_rechecks(dossier))
-            writer.watch(cadence.SECOND_READING_MS)
+            _first(writer, verdict)
             return "waiting"
         case Early():
             assert dossier.attempt is not None
-            writer.observed(reconciled=False)
+            writer.observed(reconciled=False, absent_at=_absent_at(dossier))
             writer.watch(max(0, dossier.attempt.window_end - dossier.now))
             return "waiting"
         case CantTell():
-            writer.observed(reconciled=False)
+            writer.observed(reconciled=False, absent_at=_absent_at(dossier))
             writer.watch(SHORTLY_MS)
             return "waiting"
         case Stop(reason):
@@ -218,7 +213,7 @@ def _not_applied(writer: _Writer, target: State | None) -> None:
     attempt = writer.dossier.attempt
     assert attempt is not None
     delivers = attempt.operation in (Operation.SEND, Operation.SCHEDULE)
-    writer.settled(Status.FAILED, target or attempt.from_state, code="not_applied", rechecks=delivers)
+    writer.settled(Status.FAILED, target or attempt.from_state, code="not_applied", absent=delivers)
 
 
 def _adopt(writer: _Writer, found: Found) -> str:
@@ -226,15 +221,12 @@ def _adopt(writer: _Writer, found: Found) -> str:
     dossier, unit = writer.dossier, writer.unit
     attempt = dossier.attempt
     assert attempt is not None
-    state = adoption.STATES.get(found.status)
-    if state is None or found.generation != attempt.generation:
-        reason = Absence.UNTRACKED if state is None else Absence.CONTRADICTION
-        _stop(writer, reason.value)
-        return "stopped"
+    state = adoption.STATES[found.status]
     require(unit.ledger.settle(attempt.id, Status.SUCCEEDED, answered=False, remote_id=found.remote_id))
     adoption.identify(unit, dossier, found, state)
     look_in_ms = adoption.look_in_ms(state)
     require(unit.campaigns.settle(dossier.campaign.id, attempt.id, state, look_in_ms=look_in_ms))
+    follow_content(unit, dossier, state, attempt_id=attempt.id)
     writer.wake(look_in_ms)
     writer.event("reconciled", attempt_id=attempt.id, operation="create", applied=True, state=state.value)
     return "settled"
@@ -249,35 +241,56 @@ def _follow(writer: _Writer, target: State, *, unexplained: bool) -> None:
         )
     )
     writer.observed(reconciled=True, went=target in WENT)
-    writer.content(target)
+    follow_content(writer.unit, writer.dossier, target, attempt_id="")
     writer.wake(look_in_ms)
     writer.event("followed", state=target.value, unexplained=unexplained)
 
 
 def _same(writer: _Writer) -> str:
-    """Nothing new: look again at the state's cadence, or one recheck further."""
-    state, done = writer.dossier.campaign.state, _rechecks(writer.dossier)
-    if state is State.PROVIDER_DRAFT and done is not None and writer.actor is None:
-        done += 1
-        look_in_ms = cadence.recheck(done)
-        writer.observed(reconciled=True, rechecks=done if look_in_ms is not None else None)
+    """Nothing new: look again at the state's cadence, or when the next reading of an absence is due."""
+    dossier = writer.dossier
+    state, absent_at = dossier.campaign.state, _absent_at(dossier)
+    if state is State.PROVIDER_DRAFT:
+        look_in_ms = cadence.recheck(None if absent_at is None else dossier.now - absent_at)
+        writer.observed(reconciled=True, absent_at=absent_at if look_in_ms is not None else None)
         writer.watch(look_in_ms)
-        return "same"
-    writer.observed(reconciled=True, went=state in WENT, rechecks=done)
-    if state is State.PROVIDER_DRAFT and done is not None:
-        return "same"  # a person's look leaves the rechecks where they are
-    writer.watch(writer.next_look(state))
+    else:
+        writer.observed(reconciled=True, went=state in WENT)
+        writer.watch(writer.next_look(state))
     return "same"
+
+
+def _first(writer: _Writer, verdict: Absence) -> None:
+    """Remember the first reading of an absence, and read once more a minute after it was answered."""
+    dossier = writer.dossier
+    case = case_of(dossier)
+    wait_ms = cadence.SECOND_READING_MS
+    if remembered(case, verdict) and case.negative is not None:
+        wait_ms = max(0, case.negative.answered_at + wait_ms - dossier.now)
+    writer.observed(reconciled=False, negative=verdict, absent_at=_absent_at(dossier))
+    writer.watch(wait_ms)
 
 
 def _stop(writer: _Writer, reason: str) -> None:
     """Stop looking: only a person can go on. The same reason again leaves no second event."""
-    campaign = writer.dossier.campaign
-    writer.observed(reconciled=False)
+    campaign, remote = writer.dossier.campaign, writer.dossier.remote
+    negative = remote.negative.verdict if remote is not None and remote.negative is not None else None
+    writer.observed(reconciled=False, negative=negative, absent_at=_absent_at(writer.dossier))
     writer.watch(None, stopped=reason)
     if campaign.stopped_reason != reason:
         writer.event("watch_stopped", reason=reason)
 
 
-def _rechecks(dossier: Dossier) -> int | None:
-    return dossier.remote.rechecks if dossier.remote else None
+def _absent_at(dossier: Dossier) -> int | None:
+    return dossier.remote.absent_at if dossier.remote else None
+
+
+def case_of(dossier: Dossier) -> Case:
+    """Return what is known locally before a reading is judged."""
+    remote = dossier.remote
+    return Case(
+        state=dossier.campaign.state,
+        attempt=dossier.attempt,
+        negative=remote.negative if remote else None,
+        went=remote.went if remote else False,
+    )

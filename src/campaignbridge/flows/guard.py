@@ -12,11 +12,17 @@ from typing import assert_never
 
 from campaignbridge.domain.content import Snapshot
 from campaignbridge.domain.errors import InProgress, InvalidState, ProviderFailed, Refusal, ValidationFailed
-from campaignbridge.domain.ledger import LEASE_MARGIN_MS, READ_LIMIT_MS, UPLOAD_LIMIT_MS, title_with_token
+from campaignbridge.domain.ledger import (
+    FIRST_BYTE_MS,
+    LEASE_MARGIN_MS,
+    READ_LIMIT_MS,
+    UPLOAD_LIMIT_MS,
+    title_with_token,
+)
 from campaignbridge.domain.provider import Accepted, Ambiguous, Draft, Observation, Refused, RemoteStatus
 from campaignbridge.domain.remote import RemoteCampaign
 from campaignbridge.flows.holding import Held, lease_lost
-from campaignbridge.flows.once import refused
+from campaignbridge.flows.once import refused, too_late
 from campaignbridge.ports import Provider
 from campaignbridge.store.campaigns import Dossier
 
@@ -84,6 +90,18 @@ def read(provider: Provider, dossier: Dossier) -> Observation:
             assert_never(outcome)
 
 
+def is_account_of(provider: Provider, dossier: Dossier) -> bool | Refused | Ambiguous:
+    """Say whether the key still opens the campaign's account: another one's silence proves nothing."""
+    outcome = provider.verify(limit_ms=READ_LIMIT_MS)
+    match outcome:
+        case Accepted(value):
+            return value.id == dossier.campaign.account
+        case Refused() | Ambiguous():
+            return outcome
+        case _:
+            assert_never(outcome)
+
+
 def require_draft(seen: Observation, dossier: Dossier) -> None:
     """Raise unless the provider shows a draft of exactly the campaign's audience."""
     if seen.status is not RemoteStatus.DRAFT:
@@ -108,18 +126,22 @@ def assert_draft(provider: Provider, dossier: Dossier, snapshot: Snapshot, held:
     assert remote.remote_id is not None
     need_ms = UPLOAD_LIMIT_MS + LEASE_MARGIN_MS
     held.require(need_ms)
+    checked = held.wiring.clock.mark()
     with held.wiring.store.unit() as unit:
-        if not unit.remotes.start_writing(remote, held.lease, limit_ms=UPLOAD_LIMIT_MS, need_ms=need_ms):
-            raise lease_lost()
+        announced = unit.remotes.start_writing(
+            remote, held.lease, limit_ms=FIRST_BYTE_MS + UPLOAD_LIMIT_MS, need_ms=need_ms
+        )
+    if announced is None or too_late(held, checked):
+        raise lease_lost()
     outcome = provider.sync_draft(remote.remote_id, draft_of(dossier, snapshot), limit_ms=UPLOAD_LIMIT_MS)
     if isinstance(outcome, Ambiguous):
         raise unreadable(provider, outcome)
+    # An older upload without an answer keeps its own announcement until it can no longer land.
+    older = remote.may_be_written_until()
+    landing = older is not None and dossier.now < older
+    synced = isinstance(outcome, Accepted)
     with held.wiring.store.unit() as unit:
-        # An older upload without an answer keeps its own announcement until it can no longer land.
-        older = dossier.remote.may_be_written_until() if dossier.remote else None
-        landing = older is not None and dossier.now < older
-        synced = isinstance(outcome, Accepted)
-        if not unit.remotes.stop_writing(remote, held.lease, synced=synced, clear=not landing):
+        if not unit.remotes.stop_writing(remote, announced, synced=synced, clear=not landing):
             raise lease_lost()
     if isinstance(outcome, Refused):
         raise refused(provider, outcome, None)

@@ -29,6 +29,7 @@ from campaignbridge.flows.adoption import adopt_unasked
 from campaignbridge.flows.guard import (
     assert_draft,
     draft_of,
+    is_account_of,
     known_remote,
     read,
     require_draft,
@@ -89,6 +90,7 @@ def _hand_off(held: Held, dossier: Dossier, snapshot: Snapshot, *, actor: str, k
         return _finish(held, dossier, provider, snapshot, adopted=False)
     found = search(provider, dossier)
     if found is None:
+        require_account(provider, dossier)
         draft = draft_of(dossier, snapshot)
         intent = Intent(
             dossier=dossier, operation=Operation.CREATE, key=key, request_hash=_hash(dossier), actor=actor
@@ -128,11 +130,37 @@ def search(provider: Provider, dossier: Dossier) -> Found | None:
             return best(result.found)
 
 
+def require_account(provider: Provider, dossier: Dossier) -> None:
+    """Raise unless the key opens the campaign's account: in another one, nothing would be found."""
+    same = is_account_of(provider, dossier)
+    if isinstance(same, Refused):
+        raise refused(provider, same, None)
+    if isinstance(same, Ambiguous):
+        raise unreadable(provider, same)
+    if not same:
+        raise ProviderFailed(
+            f"The key of {dossier.connection.label} opens another account than the campaign's.",
+            todo=f"Put the right key into {dossier.connection.key_env}, then repeat the command.",
+        )
+
+
+_FIRST = (
+    RemoteStatus.SENT,
+    RemoteStatus.SENDING,
+    RemoteStatus.CANCELLING,
+    RemoteStatus.SCHEDULED,
+    RemoteStatus.UNTRACKED,
+    RemoteStatus.FAILED,
+    RemoteStatus.CANCELLED,
+    RemoteStatus.DRAFT,
+)
+
+
 def best(found: tuple[Found, ...]) -> Found | None:
-    """Return the one that counts: whatever is no longer a draft, else the newest draft."""
-    return max(
+    """Return the one that counts: what went or may go, then what was stopped, then the newest draft."""
+    return min(
         found,
-        key=lambda one: (one.status is not RemoteStatus.DRAFT, one.generation, one.created_ms, one.remote_id),
+        key=lambda one: (_FIRST.index(one.status), -one.generation, -one.created_ms, one.remote_id),
         default=None,
     )
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from campaignbridge.domain.errors import LeaseLost, StoreGone
+from campaignbridge.domain.errors import CommitUnknown, LeaseLost, StoreGone
 from campaignbridge.domain.lock import LOCK_TTL_MS, Lease, campaign_key
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Mark
@@ -49,7 +49,7 @@ class Held:
 def lease_lost() -> LeaseLost:
     """Return the refusal of a call that would have outlived its lease."""
     return LeaseLost(
-        "This took too long and somebody else may be working on the campaign now; nobody was contacted.",
+        "This took too long, and somebody else may be working on the campaign now. Nothing was sent.",
         todo="Repeat the command: it starts with fresh facts.",
         retry_after=1,
     )
@@ -79,23 +79,37 @@ def working_on(
 ) -> Iterator[Work[T]]:
     """Hold one campaign's lock for the block; raise `Locked` at once when somebody else does."""
     mark = wiring.clock.mark()
-    with wiring.store.unit() as unit:
-        lease = unit.locks.acquire(
-            campaign_key(campaign_id), holder=wiring.holder, operation=operation, actor=actor
-        )
-        dossier = unit.campaigns.get(campaign_id)
-        if lease.interrupted is not None:
-            unit.events.add(
-                "campaign_lock_takeover",
-                campaign_id=campaign_id,
-                actor=None,
-                version=dossier.campaign.version,
-                operation=operation,
-                interrupted_operation=lease.interrupted,
+    lease: Lease | None = None
+    try:
+        with wiring.store.unit() as unit:
+            lease = unit.locks.acquire(
+                campaign_key(campaign_id), holder=wiring.holder, operation=operation, actor=actor
             )
-        work = Work(Held(wiring, lease, mark), dossier, also(unit, dossier))
+            dossier = unit.campaigns.get(campaign_id)
+            if lease.interrupted is not None:
+                _note_takeover(unit, dossier, operation, lease.interrupted)
+            work = Work(Held(wiring, lease, mark), dossier, also(unit, dossier))
+    except CommitUnknown:
+        if lease is not None:
+            _release(wiring, lease)
+        raise
     try:
         yield work
     finally:
-        with suppress(StoreGone), wiring.store.unit() as unit:
-            unit.locks.release(lease)
+        _release(wiring, lease)
+
+
+def _note_takeover(unit: Unit, dossier: Dossier, operation: str, interrupted: str) -> None:
+    unit.events.add(
+        "campaign_lock_takeover",
+        campaign_id=dossier.campaign.id,
+        actor=None,
+        version=dossier.campaign.version,
+        operation=operation,
+        interrupted_operation=interrupted,
+    )
+
+
+def _release(wiring: Wiring, lease: Lease) -> None:
+    with suppress(StoreGone), wiring.store.unit() as unit:
+        unit.locks.release(lease)

@@ -184,7 +184,10 @@ def _second_look(provider: Provider, attempt: Attempt, refusal: Refused) -> Refu
     delivers = attempt.operation in (Operation.SEND, Operation.SCHEDULE)
     if not delivers or not refusal.may_mean_already_done or attempt.remote_id is None:
         return refusal
-    seen = provider.inspect(attempt.remote_id, limit_ms=READ_LIMIT_MS)
+    try:
+        seen = provider.inspect(attempt.remote_id, limit_ms=READ_LIMIT_MS)
+    except Exception:  # noqa: BLE001  without a reading the refusal isn't believed
+        return Ambiguous(reason=f"refused_{refusal.code}", status=refusal.status)
     if isinstance(seen, Accepted) and seen.value.status is RemoteStatus.DRAFT:
         return refusal
     return Ambiguous(reason=f"refused_{refusal.code}", status=refusal.status)
@@ -227,7 +230,7 @@ def _write_accepted(unit: Unit, held: Held, attempt: Attempt, value: object) -> 
     created = attempt.operation is Operation.CREATE
     remote_id = str(value) if created else None
     if not unit.ledger.settle(attempt.id, Status.SUCCEEDED, answered=True, remote_id=remote_id):
-        _write_late(unit, held, attempt, accepted=True)
+        _write_late(unit, held, attempt, accepted=True, value=value)
         return
     state = ACCEPTED_STATE[attempt.operation]
     if created:
@@ -262,8 +265,9 @@ def _write_refused(unit: Unit, held: Held, attempt: Attempt, outcome: Refused) -
         _write_late(unit, held, attempt, accepted=False)
         return
     # Read again in an hour and in a day: a 4xx may have been the second answer to a request that went.
-    again = outcome.may_mean_already_done and attempt.operation in (Operation.SEND, Operation.SCHEDULE)
-    _close(unit, held, attempt, look_in_ms=cadence.recheck(0) if again else None)
+    delivers = attempt.operation in (Operation.SEND, Operation.SCHEDULE)
+    again = outcome.may_mean_already_done and delivers
+    _close(unit, held, attempt, absent=again, flag="send_refused" if delivers else None)
     unit.events.add(
         f"{attempt.operation.value}_refused",
         campaign_id=attempt.campaign_id,
@@ -292,7 +296,9 @@ def _write_ambiguous(unit: Unit, held: Held, attempt: Attempt, outcome: Ambiguou
     )
 
 
-def _write_late(unit: Unit, held: Held, attempt: Attempt, *, accepted: bool) -> None:
+def _write_late(
+    unit: Unit, held: Held, attempt: Attempt, *, accepted: bool, value: object = None
+) -> None:
     """Record an answer to an attempt that was settled before it came."""
     stored = unit.ledger.get(attempt.id)
     if stored is None or stored.answered_at is not None:
@@ -307,8 +313,27 @@ def _write_late(unit: Unit, held: Held, attempt: Attempt, *, accepted: bool) -> 
         settled_as=stored.status.value,
         possible_double=double,
     )
-    if double:
-        unit.campaigns.alarm(attempt.campaign_id, "possible_double")
+    if not double:
+        return
+    # It took effect after it had been taken for not applied: a person must look, and the watch too.
+    unit.campaigns.alarm(attempt.campaign_id, "possible_double")
+    if attempt.operation is Operation.CREATE:
+        unit.remotes.identify(
+            attempt.campaign_id,
+            attempt.generation,
+            str(value),
+            status=RemoteStatus.DRAFT.value,
+            went=False,
+            content_pending=True,
+        )
+    else:
+        unit.remotes.accepted(
+            attempt.campaign_id,
+            attempt.generation,
+            status=ACCEPTED_STATE[attempt.operation].value,
+            went=attempt.operation is Operation.SEND,
+        )
+    if unit.campaigns.look_now(attempt.campaign_id):
         held.wiring.wake_watch(unit, attempt.campaign_id, in_ms=0)
 
 
@@ -323,7 +348,7 @@ def _record_not_called(held: Held, attempt: Attempt) -> None:
                     attempt.id, Status.FAILED, answered=False, error_code="not_called", retryable=True
                 )
                 if failed:
-                    _close(unit, held, attempt, look_in_ms=None)
+                    _close(unit, held, attempt, absent=False, flag=None)
                     unit.events.add(
                         f"{attempt.operation.value}_not_called",
                         campaign_id=attempt.campaign_id,
@@ -338,15 +363,19 @@ def _record_not_called(held: Held, attempt: Attempt) -> None:
             return
 
 
-def _close(unit: Unit, held: Held, attempt: Attempt, *, look_in_ms: int | None) -> None:
-    """Put the campaign back where it was before a request that did nothing."""
+def _close(unit: Unit, held: Held, attempt: Attempt, *, absent: bool, flag: str | None) -> None:
+    """Put the campaign back where it was before a request that did nothing.
+
+    Readings that are due because of this request, or still of an earlier one, are made.
+    """
+    age_ms = unit.remotes.absent(attempt.campaign_id, attempt.generation, fresh=absent)
+    look_in_ms = cadence.recheck(age_ms)
     settled = unit.campaigns.settle(
-        attempt.campaign_id, attempt.id, attempt.from_state, look_in_ms=look_in_ms
+        attempt.campaign_id, attempt.id, attempt.from_state, look_in_ms=look_in_ms, flag=flag
     )
     assert settled, "the campaign's open attempt is this one while it is unresolved"
     unit.ledger.keep_content(attempt.campaign_id, keep_ms=-1)
     if look_in_ms is not None:
-        unit.remotes.recheck(attempt.campaign_id, attempt.generation)
         held.wiring.wake_watch(unit, attempt.campaign_id, in_ms=look_in_ms)
 
 

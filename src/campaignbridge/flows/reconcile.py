@@ -16,10 +16,11 @@ from typing import assert_never
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import TERMINAL, State
 from campaignbridge.domain.errors import InProgress, InvalidState
-from campaignbridge.domain.evidence import Case, Finding, Gone, Reading, Searched, Seen, judge
+from campaignbridge.domain.evidence import Finding, Gone, Reading, Searched, Seen, judge
 from campaignbridge.domain.ledger import READ_LIMIT_MS, Operation, Status
 from campaignbridge.domain.provider import Accepted, Ambiguous, Category, Observation, Refused
-from campaignbridge.flows.finding import write_finding
+from campaignbridge.flows.finding import case_of, write_finding
+from campaignbridge.flows.guard import is_account_of
 from campaignbridge.flows.handoff import SEARCH_SINCE_MS
 from campaignbridge.flows.holding import Held, lease_lost, nothing_else, working_on
 from campaignbridge.flows.wiring import Wiring
@@ -58,6 +59,12 @@ def look(wiring: Wiring, campaign_id: str, *, actor: str | None) -> Reconciled:
             dossier = _turn_unknown(held, dossier, actor)
         provider = wiring.open_provider(dossier.connection)
         reading = take_reading(provider, dossier)
+        if isinstance(reading, Gone) or (isinstance(reading, Searched) and not reading.found):
+            same = is_account_of(provider, dossier)
+            if same is False:
+                return _stopped(held, dossier, "other_account")
+            if same is not True:
+                reading = same
         if isinstance(reading, Refused | Ambiguous):
             return _no_reading(held, dossier, reading)
         finding = judge(case_of(dossier), reading, began_at=dossier.now)
@@ -71,17 +78,6 @@ def _finished(dossier: Dossier) -> InvalidState:
     )
 
 
-def case_of(dossier: Dossier) -> Case:
-    """Return what is known locally before a reading is judged."""
-    remote = dossier.remote
-    return Case(
-        state=dossier.campaign.state,
-        attempt=dossier.attempt,
-        negative=remote.negative if remote else None,
-        went=remote.went if remote else False,
-    )
-
-
 def _inside_window(dossier: Dossier) -> bool:
     attempt = dossier.attempt
     return attempt is not None and attempt.status is Status.PENDING and dossier.now < attempt.window_end
@@ -92,7 +88,9 @@ def _too_early(dossier: Dossier, actor: str | None) -> Reconciled:
     assert attempt is not None
     retry_after = -(-(attempt.window_end - dossier.now) // 1000)
     if actor is None:
-        return _report(dossier, "waiting", reason="in_progress", retry_after=retry_after)
+        return Reconciled(
+            "waiting", dossier.campaign.state, "in_progress", attempt.window_end, retry_after
+        )
     raise InProgress(
         "The request may still be under way; until then a reading would prove nothing.",
         todo="Nothing has to be done: it is looked at by itself.",
@@ -161,17 +159,24 @@ def take_reading(provider: Provider, dossier: Dossier) -> Reading | Refused | Am
 def _no_reading(held: Held, dossier: Dossier, outcome: Refused | Ambiguous) -> Reconciled:
     """Leave everything as it is; a refused credential stops the watch until the key works again."""
     if isinstance(outcome, Refused) and outcome.category is Category.CREDENTIAL:
-        campaign = dossier.campaign
         with held.wiring.store.unit() as unit:
             unit.accounts.refused(dossier.connection.id, outcome.code)
-            if campaign.look_at is not None and unit.locks.hold(held.lease, need_ms=0):
-                unit.campaigns.watch(
-                    campaign, look_in_ms=None, stopped_reason="credential_refused", flag=campaign.flag
-                )
-        return _report(dossier, "stopped", reason="credential_refused")
+        return _stopped(held, dossier, "credential_refused")
     code = outcome.code if isinstance(outcome, Refused) else outcome.reason
     retry_after = outcome.retry_after_s if isinstance(outcome, Refused) else None
     return _report(dossier, "no_reading", reason=code, retry_after=retry_after)
+
+
+def _stopped(held: Held, dossier: Dossier, reason: str) -> Reconciled:
+    """Stop the watch until a key opens the right account again; nothing was learnt about the campaign."""
+    campaign = dossier.campaign
+    if campaign.look_at is not None:
+        with held.wiring.store.unit() as unit:
+            if unit.locks.hold(held.lease, need_ms=0):
+                unit.campaigns.watch(
+                    campaign, look_in_ms=None, stopped_reason=reason, flag=campaign.flag
+                )
+    return _report(dossier, "stopped", reason=reason)
 
 
 def _write(held: Held, dossier: Dossier, finding: Finding, reading: Reading, actor: str | None) -> Reconciled:

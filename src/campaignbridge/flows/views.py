@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import State
 from campaignbridge.domain.content import Snapshot
+from campaignbridge.domain.errors import NotFound
 from campaignbridge.domain.ledger import Attempt
 from campaignbridge.domain.lock import campaign_key
 from campaignbridge.flows.wiring import Wiring
@@ -78,6 +79,16 @@ def jobs(wiring: Wiring, *, actor: Actor, state: str = "", most: int = 50) -> li
     actor.require("read")
     with wiring.store.unit() as unit:
         return unit.jobs.newest(state=state, most=most)
+
+
+def job(wiring: Wiring, job_id: str, *, actor: Actor) -> Row:
+    """Return one job."""
+    actor.require("read")
+    with wiring.store.unit() as unit:
+        row = unit.jobs.get(job_id)
+    if row is None:
+        raise NotFound(f"There is no job {job_id[:40]}.", todo="jobs list shows what there is.")
+    return row
 
 
 RULES: tuple[tuple[str, str, str, frozenset[State]], ...] = (

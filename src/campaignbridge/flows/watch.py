@@ -6,22 +6,36 @@ It can be run again at any time: all it does is read at the provider and write d
 """
 
 from campaignbridge.domain import cadence
-from campaignbridge.domain.errors import Conflict, InvalidState, LeaseLost, Locked, NotFound
+from campaignbridge.domain.errors import Conflict, InvalidInput, InvalidState, LeaseLost, Locked, NotFound, StoreGone
 from campaignbridge.domain.job import Again, Done, Handler, Job, JobOutcome
-from campaignbridge.flows.reconcile import Reconciled, look
+from campaignbridge.flows.reconcile import look
 from campaignbridge.flows.wiring import Wiring
 
+FLAGGED_MISSES = 7  # about an hour without a reading
 SHORTLY_MS = 15_000  # the campaign is locked, or somebody was faster
 
 
 def watch_handler(wiring: Wiring) -> Handler:
     """Return the handler of `watch_campaign` jobs."""
-    return Handler(type="watch_campaign", run=lambda job: watch(wiring, job), retry_safe=True)
+    return Handler(
+        type="watch_campaign",
+        run=lambda job: watch(wiring, job),
+        abandoned=lambda job: give_up(wiring, job),
+        retry_safe=True,
+    )
+
+
+def give_up(wiring: Wiring, job: Job) -> None:
+    """Hand a campaign whose watch failed again and again to a person."""
+    campaign_id = _campaign_of(job)
+    with wiring.store.unit() as unit:
+        if unit.campaigns.give_up(campaign_id, "watch_failed"):
+            unit.events.add("watch_stopped", campaign_id=campaign_id, actor=None, reason="watch_failed")
 
 
 def watch(wiring: Wiring, job: Job) -> JobOutcome:
     """Look at one campaign if it is time; return when to come back."""
-    campaign_id = job.target.partition(":")[2]
+    campaign_id = _campaign_of(job)
     try:
         with wiring.store.unit() as unit:
             dossier = unit.campaigns.get(campaign_id)
@@ -35,15 +49,32 @@ def watch(wiring: Wiring, job: Job) -> JobOutcome:
         return Done()  # finished, or gone, since it was queued
     except Locked as locked:
         return Again(after_ms=min(SHORTLY_MS, 1000 * int(locked.facts["retry_after"])))
-    except (Conflict, LeaseLost):
+    except (Conflict, LeaseLost, StoreGone):
         return Again(after_ms=SHORTLY_MS)
+    except InvalidInput:
+        # This worker can't open the connection, say for want of its key; another one may.
+        return _after_miss(wiring, job, "connection_unusable", 0)
     if seen.news == "no_reading":
-        return _after_miss(job, seen)
+        return _after_miss(wiring, job, None, seen.retry_after or 0)
     return Done() if seen.look_at is None else Again(at=seen.look_at, payload={})
 
 
-def _after_miss(job: Job, seen: Reconciled) -> Again:
-    """Come back later: an outage, however long, uses up no attempts and is never undercut."""
+def _after_miss(wiring: Wiring, job: Job, flag: str | None, retry_after_s: int) -> Again:
+    """Come back later: an outage, however long, uses up no attempts and is never undercut.
+
+    Readings that have been missing for long are flagged while the watch goes on.
+    """
     misses = int(job.payload.get("misses") or 0) + 1
-    wait_ms = max(cadence.after_misses(misses), 1000 * (seen.retry_after or 0))
+    wait_ms = max(cadence.after_misses(misses), 1000 * retry_after_s)
+    if misses >= FLAGGED_MISSES:
+        flag = flag or "no_reading"
+    if flag is not None:
+        with wiring.store.unit() as unit:
+            campaign = unit.campaigns.get(_campaign_of(job)).campaign
+            if campaign.look_at is not None:
+                unit.campaigns.watch(campaign, look_in_ms=wait_ms, stopped_reason=None, flag=flag)
     return Again(after_ms=wait_ms, payload={"misses": misses})
+
+
+def _campaign_of(job: Job) -> str:
+    return job.target.partition(":")[2]

@@ -1,5 +1,6 @@
 """Campaigns, their frozen content and what stands for them at the provider, in the store."""
 
+import re
 from dataclasses import dataclass
 
 from campaignbridge.domain.campaign import Approval, Campaign, State
@@ -13,6 +14,8 @@ from campaignbridge.domain.provider import Envelope, Observation
 from campaignbridge.domain.remote import RemoteCampaign
 from campaignbridge.ports import Row, Transaction
 from campaignbridge.store.accounts import connection_of
+
+_ID = re.compile(r"[a-z0-9_]{1,64}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +87,10 @@ class Campaigns:
 
     def get(self, campaign_id: str) -> Dossier:
         """Return a campaign with its surroundings; raise `NotFound`."""
-        row = self._tx.one("campaigns.get", id=campaign_id)
+        row = self._tx.one("campaigns.get", id=campaign_id) if _ID.fullmatch(campaign_id) else None
         if row is None:
             raise NotFound(
-                f"There is no campaign {campaign_id[:40]}.", todo="campaigns list shows what there is."
+                f"There is no campaign {campaign_id[:40]!a}.", todo="campaigns list shows what there is."
             )
         return Dossier(
             campaign=_campaign_of(row),
@@ -212,8 +215,12 @@ class Campaigns:
         return self._tx.run("campaigns.look_now", id=campaign_id) == 1
 
     def alarm(self, campaign_id: str, flag: str) -> None:
-        """Flag a person and have the campaign looked at now."""
+        """Flag a person, whatever the version."""
         self._tx.run("campaigns.alarm", id=campaign_id, flag=flag)
+
+    def give_up(self, campaign_id: str, reason: str) -> bool:
+        """Stop a watch that can't go on by itself; False when nothing was to be looked at."""
+        return self._tx.run("campaigns.give_up", id=campaign_id, reason=reason) == 1
 
     def restart_stopped(self, connection_id: str) -> list[str]:
         """Restart every watch of a connection that had stopped on its credential; return the campaigns."""
@@ -259,24 +266,24 @@ class Remotes:
             == 1
         )
 
-    def start_writing(self, remote: RemoteCampaign, lease: Lease, *, limit_ms: int, need_ms: int) -> bool:
-        """Say that an upload begins; False when the lease is too short for it."""
-        return (
-            self._tx.run(
-                "remotes.start_writing",
-                campaign_id=remote.campaign_id,
-                generation=remote.generation,
-                limit_ms=limit_ms,
-                need_ms=need_ms,
-                key=lease.key,
-                fence=lease.fence,
-                holder=lease.holder,
-            )
-            == 1
+    def start_writing(
+        self, remote: RemoteCampaign, lease: Lease, *, limit_ms: int, need_ms: int
+    ) -> int | None:
+        """Announce an upload; return the time it is announced with, None when the lease is too short."""
+        row = self._tx.one(
+            "remotes.start_writing",
+            campaign_id=remote.campaign_id,
+            generation=remote.generation,
+            limit_ms=limit_ms,
+            need_ms=need_ms,
+            key=lease.key,
+            fence=lease.fence,
+            holder=lease.holder,
         )
+        return row["writing_until"] if row else None
 
-    def stop_writing(self, remote: RemoteCampaign, lease: Lease, *, synced: bool, clear: bool) -> bool:
-        """Say that an upload ended with a definite answer; False when the lease is lost.
+    def stop_writing(self, remote: RemoteCampaign, writing_until: int, *, synced: bool, clear: bool) -> bool:
+        """Say that the announced upload had a definite answer; False when another one was announced since.
 
         Without `clear` the announcement stays: an earlier upload may still land.
         """
@@ -285,11 +292,9 @@ class Remotes:
                 "remotes.stop_writing",
                 campaign_id=remote.campaign_id,
                 generation=remote.generation,
+                writing_until=writing_until,
                 synced=int(synced),
                 clear=int(clear),
-                key=lease.key,
-                fence=lease.fence,
-                holder=lease.holder,
             )
             == 1
         )
@@ -302,7 +307,7 @@ class Remotes:
         reconciled: bool,
         went: bool,
         negative: tuple[str | None, Absence] | None = None,
-        rechecks: int | None = None,
+        absent_at: int | None = None,
     ) -> None:
         """Record a reading. Without one (gone, or searched in vain) what was seen before stays."""
         attempt_id, verdict = negative or (None, None)
@@ -318,7 +323,7 @@ class Remotes:
             went=int(went),
             negative_attempt=attempt_id,
             negative_verdict=verdict.value if verdict else None,
-            rechecks=rechecks,
+            absent_at=absent_at,
         )
 
     def accepted(self, campaign_id: str, generation: int, *, status: str, went: bool) -> None:
@@ -327,9 +332,10 @@ class Remotes:
             "remotes.accepted", campaign_id=campaign_id, generation=generation, status=status, went=int(went)
         )
 
-    def recheck(self, campaign_id: str, generation: int) -> None:
-        """Say that readings are due in case a request that did nothing comes late after all."""
-        self._tx.run("remotes.recheck", campaign_id=campaign_id, generation=generation)
+    def absent(self, campaign_id: str, generation: int, *, fresh: bool) -> int | None:
+        """Return how long ago (ms) the last request was found to have done nothing; None when none was."""
+        row = self._tx.one("remotes.absent", campaign_id=campaign_id, generation=generation, fresh=int(fresh))
+        return None if row is None or row["absent_at"] is None else row["now"] - row["absent_at"]
 
 
 def _campaign_of(row: Row) -> Campaign:
@@ -407,7 +413,7 @@ def _remote_of(row: Row) -> RemoteCampaign | None:
         writing_until=row["writing_until"],
         went=bool(row["went"]),
         negative=negative,
-        rechecks=row["rechecks"],
+        absent_at=row["absent_at"],
         recipient_count=row["recipient_count"],
         emails_sent=row["emails_sent"],
         observed_at=row["observed_at"],

@@ -35,9 +35,10 @@ class Jobs:
         rows = self._tx.all("jobs.claim", holder=holder, batch_literal=batch, lease_ms=lease_ms)
         return [_job_of(row) for row in sorted(rows, key=lambda row: (row["run_at"], row["id"]))]
 
-    def renew_all(self, *, holder: str, lease_ms: int) -> set[tuple[str, int]]:
-        """Lengthen every live lease of a worker; return (id, fence) of those that are still its own."""
-        rows = self._tx.all("jobs.renew_all", holder=holder, lease_ms=lease_ms)
+    def renew_all(self, jobs: Iterable[Job], *, holder: str, lease_ms: int) -> set[tuple[str, int]]:
+        """Lengthen the live leases of what a worker has in hand; return (id, fence) of what is still its own."""
+        in_hand = "".join(f",{job.id}:{job.fence}," for job in jobs)
+        rows = self._tx.all("jobs.renew_all", holder=holder, lease_ms=lease_ms, in_hand=in_hand)
         return {(row["id"], row["fence"]) for row in rows}
 
     def renew(self, job: Job, *, lease_ms: int) -> bool:
@@ -86,11 +87,14 @@ class Jobs:
         return True
 
     def give_back(self, job: Job) -> bool:
-        """Return a job that was claimed and never started; no attempt is counted."""
+        """Return a job that was claimed and never started; no attempt is counted.
+
+        False when it was started or taken over, or had no attempt left: then it waits for its lease to end.
+        """
         return self._by_owner("jobs.give_back", job)
 
     def purge(self, *, keep_ms: int, keep_failed_ms: int, chunk: int) -> int:
-        """Delete up to `chunk` jobs that ended long ago."""
+        """Delete jobs that ended long ago, up to `chunk` of each kind."""
         return self._tx.run("jobs.purge", keep_ms=keep_ms, keep_failed_ms=keep_failed_ms, chunk_literal=chunk)
 
     def requeue(self, job_id: str) -> bool:

@@ -152,12 +152,5 @@ def _session_lock(database: Sqlite | Postgres) -> Iterator[None]:
     if isinstance(database, Sqlite):
         yield  # each migration's immediate transaction holds the file's write lock
         return
-    connection = database.session()
-    connection.execute("SET lock_timeout = '120s'")
-    connection.execute("SELECT pg_advisory_lock(%s)", (LOCK_ID,))
-    try:
+    with database.session_lock(LOCK_ID):
         yield
-    finally:
-        if not connection.closed:
-            connection.execute("SELECT pg_advisory_unlock(%s)", (LOCK_ID,))
-            connection.execute("SET lock_timeout = '10s'")

@@ -17,6 +17,15 @@ _SESSION = (
     "SET statement_timeout = '30s'; SET lock_timeout = '10s'; "
     "SET idle_in_transaction_session_timeout = '60s'; SET client_encoding = 'UTF8'"
 )
+_UNUSABLE = (
+    psycopg.errors.UndefinedTable,
+    psycopg.errors.UndefinedColumn,
+    psycopg.errors.UndefinedFunction,
+    psycopg.errors.DuplicateTable,
+    psycopg.errors.DuplicateFunction,
+    psycopg.errors.InvalidSchemaName,
+    psycopg.errors.InsufficientPrivilege,
+)
 
 
 class PostgresTransaction:
@@ -92,10 +101,21 @@ class Postgres:
             self._local.connection = None
             connection.close()
 
-    def session(self) -> psycopg.Connection[dict[str, Any]]:
-        """Return this thread's connection, for what is bound to a session: the migrations' lock."""
+    @contextmanager
+    def session_lock(self, lock_id: int) -> Iterator[None]:
+        """Hold an advisory lock of this thread's session for the block: it vanishes with the session.
+
+        Waits up to two minutes for it; statements in the block have no time limit of their own.
+        """
         with self._translated():
-            return self._connection()
+            connection = self._connection()
+            connection.execute("SET lock_timeout = '120s'; SET statement_timeout = 0")
+            try:
+                connection.execute("SELECT pg_advisory_lock(%s)", (lock_id,))
+                yield
+            finally:
+                # A fresh session has the usual limits again, and none of our locks.
+                self.close()
 
     def _commit(self, connection: psycopg.Connection[dict[str, Any]]) -> None:
         try:
@@ -118,15 +138,21 @@ class Postgres:
         connection: psycopg.Connection[dict[str, Any]] | None = getattr(self._local, "connection", None)
         if connection is not None and not connection.closed:
             return connection
-        connection = psycopg.connect(
-            self._url,
-            autocommit=True,  # transactions are opened by name above
-            connect_timeout=CONNECT_TIMEOUT_S,
-            row_factory=dict_row,
-            application_name="campaignbridge",
-            keepalives_idle=30,
-            tcp_user_timeout=30_000,
-        )
+        try:
+            connection = psycopg.connect(
+                self._url,
+                autocommit=True,  # transactions are opened by name above
+                connect_timeout=CONNECT_TIMEOUT_S,
+                row_factory=dict_row,
+                application_name="campaignbridge",
+                keepalives_idle=30,
+                tcp_user_timeout=30_000,
+            )
+        except psycopg.ProgrammingError:  # its text repeats the URL, perhaps with a password
+            raise StoreUnusable(
+                "The database's URL can't be read.",
+                todo="Write it as postgresql://user@host/name, with %XX for special characters.",
+            ) from None
         connection.execute(_SESSION)
         if self.offset_ms:
             connection.execute(
@@ -141,15 +167,10 @@ class Postgres:
             yield
         except psycopg.errors.IntegrityError:
             raise  # a bug of ours: every expected clash is a conditional statement
-        except (psycopg.errors.UndefinedTable, psycopg.errors.UndefinedColumn) as error:
-            raise StoreUnusable(
-                "The database has no usable CampaignBridge schema.", todo="Run: campaignbridge db upgrade"
-            ) from error
-        except psycopg.errors.UndefinedFunction as error:
-            raise StoreUnusable(
-                "The database has no usable CampaignBridge schema.", todo="Run: campaignbridge db upgrade"
-            ) from error
-        except psycopg.OperationalError as error:
+        except _UNUSABLE as error:
+            what, todo = _why_unusable(error)
+            raise StoreUnusable(what, todo=todo) from error
+        except (psycopg.OperationalError, psycopg.InternalError, psycopg.InterfaceError) as error:
             self._forget_broken()
             raise StoreGone(
                 "The database can't be used now: it is gone, busy or full. Nothing was changed.",
@@ -160,3 +181,16 @@ class Postgres:
         connection = getattr(self._local, "connection", None)
         if connection is not None and (connection.closed or connection.broken):
             self.close()
+
+
+def _why_unusable(error: psycopg.Error) -> tuple[str, str]:
+    if isinstance(error, psycopg.errors.DuplicateTable | psycopg.errors.DuplicateFunction):
+        return "The schema holds another program's tables.", "Name another schema with --database."
+    if isinstance(error, psycopg.errors.InvalidSchemaName):
+        return "The schema that the database's URL names does not exist.", "Create it, or name another."
+    if isinstance(error, psycopg.errors.InsufficientPrivilege):
+        return (
+            "The database's user may not do this.",
+            "Grant it the rights on the schema, or use another user.",
+        )
+    return "The database has no usable CampaignBridge schema.", "Run: campaignbridge db upgrade"

@@ -59,8 +59,16 @@ class Sqlite:
 
     dialect = "sqlite"
 
-    def __init__(self, path: str, *, offset_ms: int = 0, statements: Catalogue | None = None) -> None:
+    def __init__(
+        self,
+        path: str,
+        *,
+        offset_ms: int = 0,
+        statements: Catalogue | None = None,
+        busy_timeout_s: float = BUSY_TIMEOUT_S,
+    ) -> None:
         self.path = path
+        self.busy_timeout_s = busy_timeout_s
         self.offset_ms = offset_ms
         self._statements = statements or catalogue("sqlite")
         self._local = local()
@@ -116,7 +124,7 @@ class Sqlite:
                 f"The folder of {self.path} does not exist.",
                 todo="Create it, or name another with --database.",
             )
-        connection = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_S, isolation_level=None)
+        connection = sqlite3.connect(self.path, timeout=self.busy_timeout_s, isolation_level=None)
         try:
             connection.row_factory = sqlite3.Row
             connection.create_function("now_ms", 0, self.now_ms)

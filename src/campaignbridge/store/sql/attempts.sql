@@ -35,10 +35,11 @@ SELECT id, campaign_id, operation, key, request_hash, status, retryable, account
 FROM attempts WHERE campaign_id = :campaign_id ORDER BY created_at, id
 
 -- name: settle
--- A settled attempt never changes; an answer counts while it is pending or unknown, lease or not.
+-- A settled attempt never changes; an answer counts while it is pending or unknown, lease or not. One that
+-- told nothing is recorded once.
 UPDATE attempts
 SET status = :status, retryable = :retryable, error_code = :error_code,
     remote_id = coalesce(remote_id, :remote_id),
     answered_at = CASE WHEN :answered = 1 THEN now_ms() ELSE answered_at END,
     settled_at = CASE WHEN :status IN ('succeeded', 'failed') THEN now_ms() ELSE NULL END
-WHERE id = :id AND status IN ('pending', 'unknown')
+WHERE id = :id AND status IN ('pending', 'unknown') AND (:status <> 'unknown' OR answered_at IS NULL)

@@ -20,7 +20,7 @@ SELECT c.id, c.name, c.connection_id, c.audience, c.state, c.version, c.revision
     k.account, k.provider, k.label, k.account_label, k.base_url, k.key_env, k.verified_at, k.refused_at,
     k.refused_code,
     r.remote_id, r.observed_status, r.raw_status, r.content_pending, r.writing_until, r.went, r.retired_at,
-    r.negative_attempt, r.negative_verdict, r.negative_answered_at, r.rechecks, r.recipient_count,
+    r.negative_attempt, r.negative_verdict, r.negative_answered_at, r.absent_at, r.recipient_count,
     r.emails_sent, r.observed_at, r.reconciled_at,
     a.operation AS attempt_operation, a.key AS attempt_key, a.request_hash AS attempt_request_hash,
     a.status AS attempt_status, a.remote_id AS attempt_remote_id, a.from_state AS attempt_from_state,
@@ -66,15 +66,17 @@ WHERE id = :id AND version = :version AND open_attempt IS NULL AND state = :from
 -- The intent: nobody changed the campaign since its checks, nothing of it is unresolved, and from now on
 -- the request has an owner, the watch.
 UPDATE campaigns
-SET open_attempt = :attempt_id, version = version + 1, look_at = :look_at, stopped_reason = NULL
+SET open_attempt = :attempt_id, version = version + 1, look_at = :look_at, stopped_reason = NULL,
+    flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE NULL END
 WHERE id = :id AND version = :version AND state = :from_state AND open_attempt IS NULL
 
 -- name: settle
 -- The open attempt is this one, so its outcome is recorded once; the version may have moved by nobody else
--- while it was open.
+-- while it was open. A possible double stays flagged until a person has looked at it.
 UPDATE campaigns
 SET state = :state, version = version + 1, open_attempt = NULL,
-    look_at = now_ms() + CAST(:look_in_ms AS bigint), stopped_reason = NULL, flag = :flag,
+    look_at = now_ms() + CAST(:look_in_ms AS bigint), stopped_reason = NULL,
+    flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE :flag END,
     state_changed_at = CASE WHEN state = :state THEN state_changed_at ELSE now_ms() END
 WHERE id = :id AND open_attempt = :attempt_id
 
@@ -91,7 +93,8 @@ WHERE id = :id AND open_attempt = :attempt_id
 -- No attempt is open and nobody changed the campaign since it was read.
 UPDATE campaigns
 SET state = :state, version = version + 1, look_at = now_ms() + CAST(:look_in_ms AS bigint),
-    stopped_reason = NULL, flag = :flag,
+    stopped_reason = NULL,
+    flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE :flag END,
     state_changed_at = now_ms()
 WHERE id = :id AND version = :version AND open_attempt IS NULL AND state <> :state
 
@@ -99,20 +102,26 @@ WHERE id = :id AND version = :version AND open_attempt IS NULL AND state <> :sta
 -- Moves only the watch, never a version: the next look, or why looking has stopped, or what to flag. Nobody
 -- changed the campaign since it was read.
 UPDATE campaigns
-SET look_at = now_ms() + CAST(:look_in_ms AS bigint), stopped_reason = :stopped_reason, flag = :flag
+SET look_at = now_ms() + CAST(:look_in_ms AS bigint), stopped_reason = :stopped_reason,
+    flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE :flag END
 WHERE id = :id AND version = :version
 
 -- name: look_now
--- Wakes the watch whatever the version: a look can only read. A finished campaign isn't woken.
+-- Wakes the watch whatever the version: a look can only read. A finished campaign isn't woken, nor one whose
+-- request is open: that has its own time.
 UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
-WHERE id = :id AND state NOT IN ('sent', 'cancelled', 'archived')
+WHERE id = :id AND open_attempt IS NULL AND state NOT IN ('sent', 'cancelled', 'archived')
 
 -- name: alarm
--- For a possible double: flags a person and has the campaign looked at, whatever its version.
-UPDATE campaigns SET flag = :flag, look_at = now_ms(), stopped_reason = NULL WHERE id = :id
+-- For a possible double: flags a person, whatever the version.
+UPDATE campaigns SET flag = :flag WHERE id = :id
+
+-- name: give_up
+-- The watch can't go on by itself: whatever was to be looked at needs a person now.
+UPDATE campaigns SET look_at = NULL, stopped_reason = :reason WHERE id = :id AND look_at IS NOT NULL
 
 -- name: restart_stopped
--- After a credential works again: every watch of that connection that had stopped on it.
+-- After a key opens the right account again: every watch of that connection that had stopped on it.
 UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
-WHERE connection_id = :connection_id AND stopped_reason = 'credential_refused'
+WHERE connection_id = :connection_id AND stopped_reason IN ('credential_refused', 'other_account')
 RETURNING id

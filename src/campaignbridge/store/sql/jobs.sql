@@ -39,9 +39,11 @@ RETURNING id, type, target, payload, attempts, max_attempts, run_at, fence, hold
     exhausted
 
 -- name: renew_all
--- The heartbeat: one statement for all of a worker's jobs; only live leases, only its own.
+-- The heartbeat: one statement for all of a worker's jobs; only live leases, only its own, and only what it
+-- still has in hand: a job that it gave up (the store was gone when it wanted to finish) must run out.
 UPDATE jobs SET lease_until = now_ms() + :lease_ms, updated_at = now_ms()
 WHERE state = 'claimed' AND holder = :holder AND lease_until > now_ms()
+    AND replace(:in_hand, ',' || id || ':' || fence || ',', '') <> :in_hand
 RETURNING id, fence
 
 -- name: renew
@@ -96,26 +98,38 @@ WHERE id = :id AND state = 'claimed' AND fence = :fence AND holder = :holder
 RETURNING rerun_at, dedupe_key, max_attempts
 
 -- name: give_back
--- A claimed job that was never started goes back as if it had not been claimed.
+-- A claimed job that was never started goes back as if it had not been claimed. An exhausted one stays: in
+-- the queue it would get one more run than it has attempts.
 UPDATE jobs
-SET state = 'queued', attempts = attempts - CASE WHEN exhausted = 1 THEN 0 ELSE 1 END,
-    lease_until = NULL, taken_over = 0, exhausted = 0, updated_at = now_ms()
+SET state = 'queued', attempts = attempts - 1, lease_until = NULL, taken_over = 0, updated_at = now_ms()
 WHERE id = :id AND state = 'claimed' AND fence = :fence AND holder = :holder AND started_at IS NULL
+    AND exhausted = 0
 
 -- name: purge
--- Ended jobs past their time, a bounded chunk at once.
+-- Ended jobs past their time, a bounded chunk of each kind. One index range for each kind, so that the rows
+-- that are kept are never read.
 DELETE FROM jobs WHERE id IN (
-    SELECT id FROM jobs
-    WHERE state IN ('succeeded', 'failed', 'dead')
-        AND finished_at < (SELECT now_ms()) - CASE WHEN state = 'succeeded' THEN :keep_ms ELSE :keep_failed_ms END
-    ORDER BY finished_at, id LIMIT :chunk_literal
+    SELECT id FROM (
+        SELECT id FROM jobs WHERE state = 'succeeded' AND finished_at < (SELECT now_ms()) - :keep_ms
+        ORDER BY finished_at, id LIMIT :chunk_literal
+    ) AS old_succeeded
+    UNION ALL
+    SELECT id FROM (
+        SELECT id FROM jobs WHERE state = 'failed' AND finished_at < (SELECT now_ms()) - :keep_failed_ms
+        ORDER BY finished_at, id LIMIT :chunk_literal
+    ) AS old_failed
+    UNION ALL
+    SELECT id FROM (
+        SELECT id FROM jobs WHERE state = 'dead' AND finished_at < (SELECT now_ms()) - :keep_failed_ms
+        ORDER BY finished_at, id LIMIT :chunk_literal
+    ) AS old_dead
 )
 
 -- name: requeue
 -- By an administrator, who has checked that its handler is retry-safe: only an ended job whose key is free.
 UPDATE jobs
-SET state = 'queued', attempts = 0, run_at = now_ms(), finished_at = NULL, last_error = NULL,
-    started_at = NULL, updated_at = now_ms()
+SET state = 'queued', attempts = 0, run_at = now_ms(), rerun_at = NULL, finished_at = NULL,
+    last_error = NULL, started_at = NULL, updated_at = now_ms()
 WHERE id = :id AND state IN ('dead', 'failed')
     AND NOT EXISTS (SELECT 1 FROM jobs other WHERE other.dedupe_key = jobs.dedupe_key
         AND other.state IN ('queued', 'claimed'))

@@ -15,31 +15,38 @@ WHERE campaign_id = :campaign_id AND generation = :generation
     AND (remote_id IS NULL OR remote_id = :remote_id)
 
 -- name: start_writing
--- From here until the settle window after `until`, an upload of ours may still land. The lock is ours.
+-- From here until the settle window after it, an upload of ours may still land. The lock is ours for as long
+-- as the upload may take; an earlier upload that may land even later keeps its time.
 UPDATE remote_campaigns
 SET writing_until = CASE WHEN writing_until > now_ms() + :limit_ms THEN writing_until ELSE now_ms() + :limit_ms END
 WHERE campaign_id = :campaign_id AND generation = :generation
     AND EXISTS (SELECT 1 FROM locks WHERE key = :key AND fence = :fence AND holder = :holder
         AND held_until >= now_ms() + :need_ms)
+RETURNING writing_until
 
 -- name: stop_writing
--- A definite answer came. By the lock's owner only: somebody else's upload may be under way.
+-- A definite answer came to the upload that was announced with this very time; if somebody has announced
+-- another one since, that one stays announced. `clear` is 0 while an earlier upload may still land.
 UPDATE remote_campaigns
 SET writing_until = CASE WHEN :clear = 1 THEN NULL ELSE writing_until END,
     content_pending = CASE WHEN :synced = 1 THEN 0 ELSE content_pending END
-WHERE campaign_id = :campaign_id AND generation = :generation
-    AND EXISTS (SELECT 1 FROM locks WHERE key = :key AND fence = :fence AND holder = :holder)
+WHERE campaign_id = :campaign_id AND generation = :generation AND writing_until = :writing_until
 
 -- name: observe
--- What was read, by the owner of the lock; `went` only ever rises.
+-- What was read, by the owner of the lock; `went` only ever rises. The first of several readings with the
+-- same verdict for the same attempt keeps its time.
 UPDATE remote_campaigns
 SET observed_status = :status, raw_status = :raw_status, recipient_count = :recipient_count,
     emails_sent = :emails_sent, observed_at = now_ms(),
     reconciled_at = CASE WHEN :reconciled = 1 THEN now_ms() ELSE NULL END,
     went = CASE WHEN :went = 1 THEN 1 ELSE went END,
+    negative_answered_at = CASE
+        WHEN CAST(:negative_verdict AS text) IS NULL THEN NULL
+        WHEN negative_verdict = :negative_verdict
+            AND coalesce(negative_attempt, '') = coalesce(:negative_attempt, '') THEN negative_answered_at
+        ELSE now_ms() END,
     negative_attempt = :negative_attempt, negative_verdict = :negative_verdict,
-    negative_answered_at = CASE WHEN CAST(:negative_verdict AS text) IS NULL THEN NULL ELSE now_ms() END,
-    rechecks = :rechecks
+    absent_at = :absent_at
 WHERE campaign_id = :campaign_id AND generation = :generation
 
 -- name: accepted
@@ -47,9 +54,12 @@ WHERE campaign_id = :campaign_id AND generation = :generation
 UPDATE remote_campaigns
 SET observed_status = :status, observed_at = now_ms(),
     went = CASE WHEN :went = 1 THEN 1 ELSE went END,
-    negative_attempt = NULL, negative_verdict = NULL, negative_answered_at = NULL, rechecks = NULL
+    negative_attempt = NULL, negative_verdict = NULL, negative_answered_at = NULL, absent_at = NULL
 WHERE campaign_id = :campaign_id AND generation = :generation
 
--- name: recheck
--- A request that did nothing, by all we know: readings are due in case it comes late after all.
-UPDATE remote_campaigns SET rechecks = 0 WHERE campaign_id = :campaign_id AND generation = :generation
+-- name: absent
+-- A request that did nothing, by all we know: readings are due an hour and a day later, in case it comes late.
+-- Without `fresh` an earlier one's time stays.
+UPDATE remote_campaigns SET absent_at = CASE WHEN :fresh = 1 THEN now_ms() ELSE absent_at END
+WHERE campaign_id = :campaign_id AND generation = :generation
+RETURNING absent_at, now_ms() AS now

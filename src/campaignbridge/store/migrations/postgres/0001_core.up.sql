@@ -122,7 +122,7 @@ CREATE TABLE remote_campaigns (
     negative_attempt text,
     negative_verdict text,
     negative_answered_at bigint,
-    rechecks bigint,
+    absent_at bigint,
     recipient_count bigint,
     emails_sent bigint,
     observed_at bigint,
@@ -198,7 +198,7 @@ CREATE INDEX jobs_due ON jobs (run_at, id) WHERE state = 'queued';
 
 CREATE INDEX jobs_leased ON jobs (lease_until, id) WHERE state = 'claimed';
 
-CREATE INDEX jobs_ended ON jobs (finished_at, id) WHERE state IN ('succeeded', 'failed', 'dead');
+CREATE INDEX jobs_ended ON jobs (state, finished_at, id) WHERE finished_at IS NOT NULL;
 
 -- Dead rows of a busy queue slow every claim down, so they are cleared away early.
 ALTER TABLE jobs SET (autovacuum_vacuum_scale_factor = 0.02, autovacuum_vacuum_threshold = 500, fillfactor = 80);

@@ -111,7 +111,7 @@ CREATE TABLE remote_campaigns (
     negative_attempt text,
     negative_verdict text,
     negative_answered_at integer,
-    rechecks integer,
+    absent_at integer,
     recipient_count integer,
     emails_sent integer,
     observed_at integer,
@@ -187,7 +187,7 @@ CREATE INDEX jobs_due ON jobs (run_at, id) WHERE state = 'queued';
 
 CREATE INDEX jobs_leased ON jobs (lease_until, id) WHERE state = 'claimed';
 
-CREATE INDEX jobs_ended ON jobs (finished_at, id) WHERE state IN ('succeeded', 'failed', 'dead');
+CREATE INDEX jobs_ended ON jobs (state, finished_at, id) WHERE finished_at IS NOT NULL;
 
 CREATE VIEW campaigns_readable AS
 SELECT id, name, state, version, datetime(look_at / 1000, 'unixepoch') AS look_at, stopped_reason, flag,
