@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from campaignbridge.bridge import Bridge
 from campaignbridge.domain.connection import Connection
@@ -13,12 +14,12 @@ from campaignbridge.flows.wiring import Wiring
 from campaignbridge.host import HostChance, HostClock, process_identity
 from campaignbridge.observe import job_log
 from campaignbridge.ports import Chance, Clock, Provider
-from campaignbridge.providers.registry import open_provider
 from campaignbridge.settings import Settings, from_environment
-from campaignbridge.store import migrate
-from campaignbridge.store.postgres import Postgres
-from campaignbridge.store.sqlite import Sqlite
 from campaignbridge.store.unit import Store
+
+if TYPE_CHECKING:
+    from campaignbridge.store.postgres import Postgres
+    from campaignbridge.store.sqlite import Sqlite
 
 
 def open_bridge(database: str | None = None, *, settings: Settings | None = None) -> Bridge:
@@ -40,28 +41,73 @@ def open_bridge(database: str | None = None, *, settings: Settings | None = None
     )
 
 
-def open_database(settings: Settings) -> Sqlite | Postgres:
+def open_database(settings: Settings) -> "Sqlite | Postgres":
     """Return the database that the settings name; nothing is opened yet."""
     if settings.on_postgres:
+        from campaignbridge.store.postgres import Postgres
+
         return Postgres(settings.database, offset_ms=settings.clock_offset_ms)
+    from campaignbridge.store.sqlite import Sqlite
+
     return Sqlite(settings.database, offset_ms=settings.clock_offset_ms)
 
 
 def prepare(store: Store) -> None:
     """Make the schema of an empty store; refuse one that this program can't use."""
+    from campaignbridge.store import migrate
+    from campaignbridge.store.postgres import Postgres
+    from campaignbridge.store.sqlite import Sqlite
+
     database = store.database
     assert isinstance(database, Sqlite | Postgres)
     version = migrate.current(database)
     newest = migrate.migrations(database.dialect)[-1].version
     if version == 0:
         migrate.upgrade(database)
-        with store.unit() as unit:
-            unit.installation(HostChance().token(8))
     elif version < newest:
         raise StoreUnusable(
             f"The store has schema {version}; this program needs {newest}.",
             todo="Run: campaignbridge db upgrade",
         )
+    with store.unit() as unit:  # also where a start was killed between the schema and the name
+        unit.installation(HostChance().token(8))
+
+
+def schema_versions(settings: Settings) -> tuple[int, int]:
+    """Return the version of the store's schema and the one that this program needs."""
+    from campaignbridge.store import migrate
+
+    database = open_database(settings)
+    try:
+        return migrate.current(database), migrate.migrations(database.dialect)[-1].version
+    finally:
+        database.close()
+
+
+def upgrade_schema(settings: Settings, *, target: int | None = None) -> list[str]:
+    """Bring the store's schema up; return the names of the migrations that were applied."""
+    from campaignbridge.store import migrate
+
+    database = open_database(settings)
+    try:
+        applied = migrate.upgrade(database, target=target)
+        if migrate.current(database):
+            with Store(database).unit() as unit:
+                unit.installation(HostChance().token(8))
+        return applied
+    finally:
+        database.close()
+
+
+def downgrade_schema(settings: Settings, *, target: int) -> list[str]:
+    """Take the store's schema back, with the data in it; return the names of what was taken back."""
+    from campaignbridge.store import migrate
+
+    database = open_database(settings)
+    try:
+        return migrate.downgrade(database, target=target)
+    finally:
+        database.close()
 
 
 def assemble(  # noqa: PLR0917  the list of parts is the point
@@ -85,6 +131,8 @@ def provider_opener(settings: Settings, clock: Clock) -> Callable[[Connection], 
     """Return what turns a connection into a provider, with the key from its environment variable."""
 
     def opener(connection: Connection) -> Provider:
+        from campaignbridge.providers.registry import open_provider
+
         key = os.environ.get(connection.key_env, "")
         if not key:
             raise InvalidInput(

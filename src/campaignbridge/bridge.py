@@ -153,6 +153,10 @@ class Bridge:
         """Return the newest jobs."""
         return views.jobs(self.wiring, actor=actor, state=state, most=most)
 
+    def job(self, job_id: str, *, actor: Actor) -> Row:
+        """Return one job."""
+        return views.job(self.wiring, job_id, actor=actor)
+
     def requeue_job(self, job_id: str, *, actor: Actor) -> None:
         """Queue a failed or dead job anew, of a type that is safe to repeat."""
         safe = frozenset(name for name, handler in self.handlers.items() if handler.retry_safe)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from types import FrameType
 
 from campaignbridge.domain.errors import StoreGone
-from campaignbridge.domain.job import LEASE_MS
+from campaignbridge.domain.job import LEASE_MS, Job
 from campaignbridge.engine.tick import tick
 from campaignbridge.engine.worker import Worker
 
@@ -33,6 +33,9 @@ class Runtime:
     clock_offset_ms: int = 0  # the store's, in the demo and tests
     stopping: threading.Event = field(default_factory=threading.Event)
     skewed: threading.Event = field(default_factory=threading.Event)
+    in_hand: dict[tuple[str, int], Job] = field(
+        default_factory=dict
+    )  # what is claimed and neither ended nor given up
 
     def run(self) -> None:
         """Work until told to stop."""
@@ -62,25 +65,41 @@ class Runtime:
             except StoreGone:
                 LOG.warning("the store can't be used now; trying again")
                 worked = False
+            except Exception as error:  # noqa: BLE001  one bad job must not end the worker
+                LOG.error("a bug: %s; going on", type(error).__name__)  # noqa: TRY400  no text: it may hold data
+                worked = False
             if not worked:
                 self.stopping.wait(self.poll_s)
         self.worker.store.database.close()
 
     def _one_batch(self) -> bool:
         claimed = self.worker.claim(BATCH)
-        for one in claimed:
-            if self.stopping.is_set():
-                self.worker.give_back(one.job)
-            else:
-                self.worker.run(one)
+        mine = {(one.job.id, one.job.fence): one.job for one in claimed}
+        self.in_hand.update(mine)
+        try:
+            for one in claimed:
+                if self.stopping.is_set():
+                    self.worker.give_back(one.job)
+                else:
+                    self.worker.run(one)
+        finally:
+            # What an error left unfinished gets no more heartbeats: its lease ends, and somebody takes it.
+            for key in mine:
+                del self.in_hand[key]
         return bool(claimed)
+
+    def renew(self) -> None:
+        """Keep alive the leases of what is in hand, and of nothing else."""
+        jobs = list(self.in_hand.values())
+        if jobs:
+            with self.worker.store.unit() as unit:
+                unit.jobs.renew_all(jobs, holder=self.worker.holder, lease_ms=LEASE_MS)
 
     def _beat(self) -> None:
         last_tick = time.monotonic()
-        while not self.stopping.wait(LEASE_MS / 3000):
+        while not self.stopping.wait(self._beat_every_s()):
             try:
-                with self.worker.store.unit() as unit:
-                    unit.jobs.renew_all(holder=self.worker.holder, lease_ms=LEASE_MS)
+                self.renew()
                 self._check_skew()
                 if time.monotonic() - last_tick >= TICK_EVERY_S:
                     tick(self.worker, batch=0)
@@ -89,6 +108,10 @@ class Runtime:
                 # Not renewed isn't lost: what runs goes on, but nothing starts once its lease is over.
                 LOG.warning("leases could not be renewed; trying again")
         self.worker.store.database.close()
+
+    def _beat_every_s(self) -> float:
+        leases = [handler.lease_ms for handler in self.worker.handlers.values()]
+        return min([LEASE_MS, *leases]) / 3000  # a third of the shortest lease
 
     def _check_skew(self) -> None:
         with self.worker.store.unit() as unit:

@@ -26,6 +26,8 @@ from campaignbridge.domain.job import (
     JobState,
     Retry,
     backoff_ms,
+    encode_payload,
+    require_code,
 )
 from campaignbridge.ports import Chance, Clock, Mark
 from campaignbridge.store.unit import Store
@@ -83,7 +85,7 @@ class Worker:
 
     def _outcome(self, job: Job, handler: Handler) -> JobOutcome | None:
         try:
-            return handler.run(job)
+            return _checked(handler.run(job))
         except Exception:  # noqa: BLE001  whatever it was: only a stable code of it is kept
             self.log("handler_exception", job)
             return None
@@ -152,3 +154,17 @@ class Claimed:
 def abandoned_midway(job: Job, handler: Handler) -> bool:
     """Say whether a job may have been half done by a worker that is gone."""
     return job.taken_over and job.started and not handler.retry_safe
+
+
+def _checked(outcome: JobOutcome) -> JobOutcome:
+    """Return what a handler returned; raise when it can't be recorded, as if the handler had raised."""
+    match outcome:
+        case Done():
+            pass
+        case Again():
+            encode_payload(outcome.payload or {})
+        case Fail(code) | Retry(code, _):
+            require_code(code)
+        case _:
+            assert_never(outcome)
+    return outcome

@@ -68,9 +68,17 @@ def _decoded(data: bytes) -> str:
     return text
 
 
+class _Markdown(MarkdownIt):
+    """CommonMark with tables, whose links may be merge tags."""
+
+    def normalizeLink(self, url: str) -> str:  # noqa: N802  the library's name
+        """Keep a merge tag as it is: percent-encoded, the provider wouldn't know it any more."""
+        return url if "*|" in url else super().normalizeLink(url)
+
+
 def _markdown() -> MarkdownIt:
-    # Raw HTML in Markdown stays: merge tags and tables of the author's own need it.
-    return MarkdownIt("commonmark", {"html": True}).enable("table")
+    # Raw HTML in Markdown stays: tables and styles of the author's own need it.
+    return _Markdown("commonmark", {"html": True}).enable("table")
 
 
 def _text_of(html: str) -> str:

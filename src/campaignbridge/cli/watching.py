@@ -1,0 +1,107 @@
+"""`campaigns show, timeline`: what is known of a campaign, once or until it is settled."""
+
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from campaignbridge.cli import terminal
+from campaignbridge.cli.choices import CHOICES
+from campaignbridge.cli.exits import DONE, LATER, PERSON, PROVIDER
+from campaignbridge.cli.session import session
+
+if TYPE_CHECKING:
+    from campaignbridge.flows.views import CampaignView
+
+Id = Annotated[str, typer.Argument(metavar="ID", help="The campaign, such as cmp_7k2f9x0q1z3m.")]
+LOOK_EVERY_S = 0.5
+
+
+def show(
+    campaign: Id,
+    watch: Annotated[bool, typer.Option("--watch", help="Go on until it is settled.")] = False,
+    seconds: Annotated[
+        float, typer.Option("--for", metavar="SECONDS", min=0, help="With --watch: seconds at most.")
+    ] = 600,
+) -> int:
+    """Show a campaign: state, why, what happens next, and what may safely be done.
+
+    With --watch it ends by itself: 0 when nothing is open any more, 5 when a person is needed, 6 when the
+    provider sent nothing, 4 when the time was over first. It reads our store; a worker reads the provider.
+    """
+    from campaignbridge.cli.portrait import document, lines
+
+    with session() as here:
+
+        def read() -> "CampaignView":
+            return here.bridge.show(campaign, actor=here.actor)
+
+        if watch:
+            return _watch(read, seconds)
+        view = read()
+    terminal.answer(document(view), lines(view))
+    return DONE
+
+
+def timeline(campaign: Id) -> None:
+    """List what happened to a campaign: who did what, what was asked, what was answered."""
+    from campaignbridge.cli.chronicle import lines
+    from campaignbridge.cli.portrait import provider_label
+
+    with session() as here:
+        dossier = here.bridge.show(campaign, actor=here.actor).dossier
+        events = here.bridge.timeline(campaign, actor=here.actor)
+    document = {"campaign": campaign, "events": [dict(event) for event in events], "next_cursor": None}
+    told = lines(events, provider=provider_label(dossier.connection), now_ms=dossier.now)
+    terminal.answer(document, told)
+
+
+def _watch(read: Any, seconds: float) -> int:
+    from campaignbridge.cli.portrait import document, headline, next_step
+
+    until = time.monotonic() + seconds
+    last: object = None
+    with _screen() as draw:
+        while True:
+            view: CampaignView = read()
+            told = (headline(view).partition("   since")[0], next_step(view))
+            if draw is not None:
+                draw(view)
+            elif told != last:
+                terminal.answer(document(view), [f"{told[0]}   {told[1]}"])
+            last = told
+            ended = settled(view)
+            if ended is not None:
+                return ended
+            if time.monotonic() >= until:
+                terminal.hint(f"Not settled after {seconds:.0f} s. It goes on by itself while a worker runs.")
+                return LATER
+            time.sleep(LOOK_EVERY_S)
+
+
+def settled(view: "CampaignView") -> int | None:
+    """Return the exit code of a settled campaign; None while something is open."""
+    campaign = view.dossier.campaign
+    if campaign.stopped_reason is not None or campaign.flag == "possible_double":
+        return PERSON
+    if campaign.state.value == "failed":
+        return PROVIDER
+    moving = campaign.open_attempt is not None or campaign.state.value in ("sending", "scheduled", "unknown")
+    return None if moving else DONE
+
+
+@contextmanager
+def _screen() -> Iterator[Any]:
+    """Yield what redraws the screen, or None where one line for each change is right."""
+    if not terminal.live() or not terminal.console(stderr=False).is_terminal or CHOICES.json:
+        yield None
+        return
+    from rich.live import Live
+    from rich.text import Text
+
+    from campaignbridge.cli.portrait import lines
+
+    with Live(console=terminal.console(stderr=False), auto_refresh=False) as moving:
+        yield lambda view: moving.update(Text("\n".join(lines(view)), no_wrap=True), refresh=True)

@@ -1,0 +1,70 @@
+"""`worker` and `tick`: what does the looking in a person's place."""
+
+import signal
+from types import FrameType
+from typing import Annotated
+
+import typer
+
+from campaignbridge.cli import terminal
+from campaignbridge.cli.choices import CHOICES
+from campaignbridge.cli.session import session
+
+
+def worker(
+    threads: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=1, max=32, envvar="CAMPAIGNBRIDGE_THREADS", help="How many jobs at once."
+        ),
+    ] = 2,
+) -> None:
+    """Work until stopped: look at what moves, settle what is open.
+
+    Any number of workers may share a PostgreSQL store. Ctrl-C or SIGTERM finishes what runs and gives back
+    what hadn't begun. Its log is on stderr.
+    """
+    from campaignbridge.engine.runtime import Runtime
+
+    _log()
+    with session() as here:
+        runtime = Runtime(here.bridge.worker, threads=threads)
+
+        def stop(_signal: int, _frame: FrameType | None) -> None:
+            runtime.stopping.set()
+
+        for number in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(number, stop)  # from here on, before the runtime listens itself
+        terminal.hint(f"Working with {threads} threads. Ctrl-C stops after what runs.")
+        runtime.run()
+    terminal.answer({"stopped": True}, ["Stopped."])
+
+
+def tick(
+    batch: Annotated[
+        int,
+        typer.Option(
+            metavar="N", min=0, max=1000, envvar="CAMPAIGNBRIDGE_BATCH", help="How many jobs at most."
+        ),
+    ] = 10,
+) -> None:
+    """Run what is due, once. Meant for cron, once a minute; two at a time are harmless."""
+    _log()
+    with session() as here:
+        done = here.bridge.tick(batch=batch)
+    jobs = "1 job" if done.ran == 1 else f"{done.ran} jobs"
+    terminal.answer(
+        {"ran": done.ran, "purged": done.purged}, [f"Ran {jobs}, cleared {done.purged} old ones away."]
+    )
+
+
+def _log() -> None:
+    """Send the log to stderr; with --json only if asked for, since stderr is then empty."""
+    import logging
+
+    from campaignbridge.observe import LOG, to_stderr
+
+    if CHOICES.json and not CHOICES.verbose:
+        LOG.addHandler(logging.NullHandler())
+    else:
+        to_stderr(verbose=CHOICES.verbose)
