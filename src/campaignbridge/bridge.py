@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from types import TracebackType
+from typing import Self
 
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.connection import Connection
@@ -26,7 +27,7 @@ class Bridge:
         self.handlers = handlers
         self.worker = worker
 
-    def __enter__(self) -> "Bridge":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(

@@ -69,7 +69,7 @@ class PausingPostgres(Postgres):
     @contextmanager
     def transaction(self) -> Iterator[PostgresTransaction]:
         with super().transaction() as tx:
-            pausing = PausingTransaction(tx._connection, tx._statements)  # noqa: SLF001
+            pausing = PausingTransaction(tx._connection, tx._statements)
             pausing.pauses = self._pauses
             yield pausing
 
@@ -81,6 +81,12 @@ class World:
     url: str
     sandbox: Sandbox
     base_url: str
+    opened: list[Postgres] = field(default_factory=list)
+
+    def close(self) -> None:
+        """Close this thread's connections."""
+        for database in self.opened:
+            database.close()
 
     def bridge(self, name: str, pauses: Pauses | None = None) -> Bridge:
         clock = HostClock()
@@ -89,6 +95,7 @@ class World:
             return open_provider("mailchimp", key=self.sandbox.key, base_url=self.base_url, clock=clock)
 
         database = PausingPostgres(self.url, pauses) if pauses else Postgres(self.url)
+        self.opened.append(database)
         return assemble(Store(database), opener, clock, HostChance(), name)
 
     def blocked(self) -> bool:
@@ -105,9 +112,13 @@ class World:
 def world(postgres_url: str) -> Iterator[World]:
     sandbox = Sandbox(lambda: time.time_ns() // 1_000_000, 3)
     sandbox.world.behave(repeated_send="accepted_again", sending_ms=0)
-    prepare(Store(Postgres(postgres_url)))
+    database = Postgres(postgres_url)
+    prepare(Store(database))
+    database.close()
     with SandboxServer(sandbox) as server:
-        yield World(postgres_url, sandbox, server.url)
+        made = World(postgres_url, sandbox, server.url)
+        yield made
+        made.close()
 
 
 def new_campaign(bridge: Bridge, number: int, *, drafted: bool) -> str:

@@ -214,9 +214,7 @@ class World:
     def approved(self, *, bound: int = BOUND, **changes) -> str:
         campaign_id = self.create(**changes)
         _, checked = self.bridge.submit(campaign_id, actor=DANA)
-        self.bridge.approve(
-            campaign_id, actor=DANA, approved=checked.fingerprint, max_recipients=bound
-        )
+        self.bridge.approve(campaign_id, actor=DANA, approved=checked.fingerprint, max_recipients=bound)
         return campaign_id
 
     def drafted(self, **changes) -> str:
@@ -242,9 +240,7 @@ class World:
         return campaign_id
 
     def draft(self, campaign_id: str, key: str = "d1", *, bridge=None, version=None, actor=DANA):
-        return (bridge or self.bridge).hand_off(
-            campaign_id, actor=actor, key=key, expected_version=version
-        )
+        return (bridge or self.bridge).hand_off(campaign_id, actor=actor, key=key, expected_version=version)
 
     def send(
         self,
@@ -406,7 +402,7 @@ class World:
 @contextmanager
 def world_of(home: Home) -> Iterator[World]:
     """Put a world around a store."""
-    sandbox = Sandbox(lambda: time.time_ns() // MILLION + home.offset_ms, 7, keys=(KEY,))
+    sandbox = Sandbox(lambda: time.time_ns() // 1_000_000 + home.offset_ms, 7, keys=(KEY,))
     sandbox.world.behave(sending_ms=SENDING_MS)
     with ExitStack() as stack:
         server = stack.enter_context(SandboxServer(sandbox))
@@ -417,10 +413,7 @@ def world_of(home: Home) -> Iterator[World]:
         world.heard()
         world.calls.clear()
         yield world
-        server.release()
 
-
-MILLION = 1_000_000
 
 
 @pytest.fixture

@@ -122,7 +122,7 @@ def require_separation(approval: Approval | None, actor: str, *, separated: bool
 
     An approver that wasn't recorded fails closed.
     """
-    if separated and (approval is None or approval.by == actor):
+    if separated and (approval is None or not approval.by or approval.by == actor):
         raise Forbidden(
             "Whoever approved the content may not also send it.",
             todo="Ask somebody else with the right to deliver.",

@@ -282,7 +282,5 @@ def second_reading(case: Case, verdict: Absence, began_at: int) -> bool:
     """Say whether a reading confirms the remembered one: a minute after that one was answered, or later."""
     first = case.negative
     return (
-        first is not None
-        and remembered(case, verdict)
-        and began_at >= first.answered_at + SECOND_READING_MS
+        first is not None and remembered(case, verdict) and began_at >= first.answered_at + SECOND_READING_MS
     )

@@ -2,9 +2,10 @@
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Any
 
 from campaignbridge.domain.errors import InvalidInput
 
@@ -88,11 +89,12 @@ JobOutcome = Done | Fail | Retry | Again
 class Handler:
     """How one type of job is run. `retry_safe` has no default: it must be thought about.
 
-    `abandoned` is told of a job that will never run again; it must not contact a provider.
+    `run` is a plain function or a coroutine function. `abandoned` is told of a job that will never run again;
+    it must not contact a provider.
     """
 
     type: str
-    run: Callable[[Job], JobOutcome]
+    run: Callable[[Job], JobOutcome | Coroutine[Any, Any, JobOutcome]]
     retry_safe: bool
     abandoned: Callable[[Job], None] | None = None
     lease_ms: int = LEASE_MS
@@ -139,10 +141,16 @@ def encode_payload(payload: Payload) -> str:
             )
         if not isinstance(value, Scalar):
             raise InvalidInput("A job's payload is flat.", todo="Store nested data and pass its id.")
-        if isinstance(value, str) and len(value.encode()) > 191:
+        if isinstance(value, str) and len(value.encode(errors="replace")) > 191:
             raise InvalidInput("A text in a job's payload has at most 191 bytes.", todo="Pass an id instead.")
-    text = json.dumps(payload, sort_keys=True, ensure_ascii=False, allow_nan=False)
-    if len(text.encode()) > 2_048:
+    try:
+        text = json.dumps(payload, sort_keys=True, ensure_ascii=False, allow_nan=False)
+        size = len(text.encode())
+    except ValueError:
+        raise InvalidInput(
+            "A job's payload holds numbers and valid Unicode text.", todo="Leave out NaN and lone surrogates."
+        ) from None
+    if size > 2_048:
         raise InvalidInput("A job's payload has at most 2,048 bytes.", todo="Store it and pass its id.")
     return text
 

@@ -107,6 +107,8 @@ class Runtime:
             except StoreGone:
                 # Not renewed isn't lost: what runs goes on, but nothing starts once its lease is over.
                 LOG.warning("leases could not be renewed; trying again")
+            except Exception as error:  # noqa: BLE001  without a heartbeat, work would be taken over
+                LOG.error("a bug: %s; going on", type(error).__name__)  # noqa: TRY400
         self.worker.store.database.close()
 
     def _beat_every_s(self) -> float:

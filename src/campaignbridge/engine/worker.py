@@ -11,7 +11,8 @@ For each claimed job, in this order:
 Invariant: a job whose handler isn't retry-safe is started at most once.
 """
 
-from collections.abc import Callable, Mapping
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
@@ -85,7 +86,8 @@ class Worker:
 
     def _outcome(self, job: Job, handler: Handler) -> JobOutcome | None:
         try:
-            return _checked(handler.run(job))
+            answer = handler.run(job)
+            return _checked(asyncio.run(answer) if isinstance(answer, Coroutine) else answer)
         except Exception:  # noqa: BLE001  whatever it was: only a stable code of it is kept
             self.log("handler_exception", job)
             return None

@@ -31,8 +31,7 @@ from campaignbridge.domain.provider import (
     RemoteAudience,
 )
 from campaignbridge.flows.connecting import find_connection
-from campaignbridge.flows.guard import unreadable
-from campaignbridge.flows.once import not_reached, refused
+from campaignbridge.flows.refusals import not_reached, refused, unreadable
 from campaignbridge.flows.render import render
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.campaigns import Dossier

@@ -8,8 +8,7 @@ from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.errors import InvalidInput, NotFound, ProviderFailed, Refusal
 from campaignbridge.domain.ledger import READ_LIMIT_MS
 from campaignbridge.domain.provider import Accepted, Account, Ambiguous, Category, Outcome, Refused
-from campaignbridge.flows.guard import unreadable
-from campaignbridge.flows.once import not_reached, refused
+from campaignbridge.flows.refusals import not_reached, refused, unreadable
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Provider
 

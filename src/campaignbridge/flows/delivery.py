@@ -29,7 +29,8 @@ from campaignbridge.domain.provider import Observation, RemoteStatus
 from campaignbridge.flows.guard import known_remote, require_nothing_landing, require_sendable
 from campaignbridge.flows.handoff import require_frozen
 from campaignbridge.flows.holding import Work, working_on
-from campaignbridge.flows.once import Intent, perform, sent_elsewhere
+from campaignbridge.flows.once import Intent, perform
+from campaignbridge.flows.refusals import sent_elsewhere
 from campaignbridge.flows.replay import answer_replay
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Provider
@@ -75,7 +76,9 @@ def send(
 
     with working_on(wiring, campaign_id, "send", actor=actor.name, also=also) as work:
         try:
-            prepared = _prepare(wiring, work, actor, key, confirmed, expected_version)
+            prepared = _prepare(
+                wiring, work, actor=actor, key=key, confirmed=confirmed, expected_version=expected_version
+            )
         except Refusal as refusal:
             _note_refusal(wiring, work.dossier, actor, refusal)
             raise
@@ -102,6 +105,7 @@ class _Prepared:
 def _prepare(
     wiring: Wiring,
     work: Work[tuple[Snapshot, Attempt | None]],
+    *,
     actor: Actor,
     key: str,
     confirmed: Confirmation,

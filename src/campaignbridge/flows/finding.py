@@ -36,7 +36,7 @@ SHORTLY_MS = 5 * cadence.MINUTE_MS
 WENT = frozenset({State.SENDING, State.SENT})
 
 
-class _Writer:
+class Writer:
     """One finding on its way into the store."""
 
     def __init__(
@@ -157,16 +157,9 @@ class _Writer:
         return None
 
 
-def write_finding(
-    unit: Unit,
-    wiring: Wiring,
-    dossier: Dossier,
-    finding: Finding,
-    seen: Observation | None,
-    actor: str | None,
-) -> str:
+def write_finding(writer: Writer, finding: Finding) -> str:
     """Write a finding and return its news; raise `Conflict` when somebody was faster."""
-    writer = _Writer(unit, wiring, dossier, seen, actor)
+    dossier = writer.dossier
     match finding:
         case Applied(target):
             writer.settled(Status.SUCCEEDED, target)
@@ -209,14 +202,14 @@ def require(changed: bool) -> None:  # noqa: FBT001  reads as prose at its only 
         )
 
 
-def _not_applied(writer: _Writer, target: State | None) -> None:
+def _not_applied(writer: Writer, target: State | None) -> None:
     attempt = writer.dossier.attempt
     assert attempt is not None
     delivers = attempt.operation in (Operation.SEND, Operation.SCHEDULE)
     writer.settled(Status.FAILED, target or attempt.from_state, code="not_applied", absent=delivers)
 
 
-def _adopt(writer: _Writer, found: Found) -> str:
+def _adopt(writer: Writer, found: Found) -> str:
     """Settle a lost create as what was found, whatever became of it there."""
     dossier, unit = writer.dossier, writer.unit
     attempt = dossier.attempt
@@ -232,7 +225,7 @@ def _adopt(writer: _Writer, found: Found) -> str:
     return "settled"
 
 
-def _follow(writer: _Writer, target: State, *, unexplained: bool) -> None:
+def _follow(writer: Writer, target: State, *, unexplained: bool) -> None:
     campaign = writer.dossier.campaign
     look_in_ms = writer.next_look(target)
     require(
@@ -246,7 +239,7 @@ def _follow(writer: _Writer, target: State, *, unexplained: bool) -> None:
     writer.event("followed", state=target.value, unexplained=unexplained)
 
 
-def _same(writer: _Writer) -> str:
+def _same(writer: Writer) -> str:
     """Nothing new: look again at the state's cadence, or when the next reading of an absence is due."""
     dossier = writer.dossier
     state, absent_at = dossier.campaign.state, _absent_at(dossier)
@@ -260,7 +253,7 @@ def _same(writer: _Writer) -> str:
     return "same"
 
 
-def _first(writer: _Writer, verdict: Absence) -> None:
+def _first(writer: Writer, verdict: Absence) -> None:
     """Remember the first reading of an absence, and read once more a minute after it was answered."""
     dossier = writer.dossier
     case = case_of(dossier)
@@ -271,7 +264,7 @@ def _first(writer: _Writer, verdict: Absence) -> None:
     writer.watch(wait_ms)
 
 
-def _stop(writer: _Writer, reason: str) -> None:
+def _stop(writer: Writer, reason: str) -> None:
     """Stop looking: only a person can go on. The same reason again leaves no second event."""
     campaign, remote = writer.dossier.campaign, writer.dossier.remote
     negative = remote.negative.verdict if remote is not None and remote.negative is not None else None

@@ -21,8 +21,9 @@ from campaignbridge.domain.ledger import (
 )
 from campaignbridge.domain.provider import Accepted, Ambiguous, Draft, Observation, Refused, RemoteStatus
 from campaignbridge.domain.remote import RemoteCampaign
-from campaignbridge.flows.holding import Held, lease_lost
-from campaignbridge.flows.once import refused, too_late
+from campaignbridge.flows.holding import Held
+from campaignbridge.flows.once import too_late
+from campaignbridge.flows.refusals import lease_lost, refused, unreadable
 from campaignbridge.ports import Provider
 from campaignbridge.store.campaigns import Dossier
 
@@ -145,15 +146,6 @@ def assert_draft(provider: Provider, dossier: Dossier, snapshot: Snapshot, held:
             raise lease_lost()
     if isinstance(outcome, Refused):
         raise refused(provider, outcome, None)
-
-
-def unreadable(provider: Provider, outcome: Ambiguous) -> ProviderFailed:
-    """Return the refusal of a reading or upload without a usable answer: it may simply be repeated."""
-    return ProviderFailed(
-        f"{provider.label} gave no usable answer ({outcome.reason}). Nothing was sent.",
-        todo="Repeat the command in a little while.",
-        provider={"code": outcome.reason, "category": "ambiguous", "retryable": True},
-    )
 
 
 def _require_as_approved(provider: Provider, seen: Observation, snapshot: Snapshot) -> None:

@@ -33,10 +33,10 @@ from campaignbridge.flows.guard import (
     known_remote,
     read,
     require_draft,
-    unreadable,
 )
-from campaignbridge.flows.holding import Held, lease_lost, working_on
-from campaignbridge.flows.once import Intent, perform, refused
+from campaignbridge.flows.holding import Held, working_on
+from campaignbridge.flows.once import Intent, perform
+from campaignbridge.flows.refusals import lease_lost, refused, unreadable
 from campaignbridge.flows.replay import answer_replay
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Provider

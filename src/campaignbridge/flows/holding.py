@@ -10,8 +10,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from campaignbridge.domain.errors import CommitUnknown, LeaseLost, StoreGone
+from campaignbridge.domain.errors import CommitUnknown, StoreGone
 from campaignbridge.domain.lock import LOCK_TTL_MS, Lease, campaign_key
+from campaignbridge.flows.refusals import lease_lost
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Mark
 from campaignbridge.store.campaigns import Dossier
@@ -44,15 +45,6 @@ class Held:
         self.mark = mark
         if self.remaining_ms() < need_ms:
             raise lease_lost()
-
-
-def lease_lost() -> LeaseLost:
-    """Return the refusal of a call that would have outlived its lease."""
-    return LeaseLost(
-        "This took too long, and somebody else may be working on the campaign now. Nothing was sent.",
-        todo="Repeat the command: it starts with fresh facts.",
-        retry_after=1,
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,10 +19,11 @@ from campaignbridge.domain.errors import InProgress, InvalidState
 from campaignbridge.domain.evidence import Finding, Gone, Reading, Searched, Seen, judge
 from campaignbridge.domain.ledger import READ_LIMIT_MS, Operation, Status
 from campaignbridge.domain.provider import Accepted, Ambiguous, Category, Observation, Refused
-from campaignbridge.flows.finding import case_of, write_finding
+from campaignbridge.flows.finding import Writer, case_of, write_finding
 from campaignbridge.flows.guard import is_account_of
 from campaignbridge.flows.handoff import SEARCH_SINCE_MS
-from campaignbridge.flows.holding import Held, lease_lost, nothing_else, working_on
+from campaignbridge.flows.holding import Held, nothing_else, working_on
+from campaignbridge.flows.refusals import lease_lost
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Provider
 from campaignbridge.store.campaigns import Dossier
@@ -88,9 +89,7 @@ def _too_early(dossier: Dossier, actor: str | None) -> Reconciled:
     assert attempt is not None
     retry_after = -(-(attempt.window_end - dossier.now) // 1000)
     if actor is None:
-        return Reconciled(
-            "waiting", dossier.campaign.state, "in_progress", attempt.window_end, retry_after
-        )
+        return Reconciled("waiting", dossier.campaign.state, "in_progress", attempt.window_end, retry_after)
     raise InProgress(
         "The request may still be under way; until then a reading would prove nothing.",
         todo="Nothing has to be done: it is looked at by itself.",
@@ -173,9 +172,7 @@ def _stopped(held: Held, dossier: Dossier, reason: str) -> Reconciled:
     if campaign.look_at is not None:
         with held.wiring.store.unit() as unit:
             if unit.locks.hold(held.lease, need_ms=0):
-                unit.campaigns.watch(
-                    campaign, look_in_ms=None, stopped_reason=reason, flag=campaign.flag
-                )
+                unit.campaigns.watch(campaign, look_in_ms=None, stopped_reason=reason, flag=campaign.flag)
     return _report(dossier, "stopped", reason=reason)
 
 
@@ -184,7 +181,8 @@ def _write(held: Held, dossier: Dossier, finding: Finding, reading: Reading, act
     with held.wiring.store.unit() as unit:
         if not unit.locks.hold(held.lease, need_ms=0):
             raise lease_lost()
-        news = write_finding(unit, held.wiring, dossier, finding, seen, actor)
+        writer = Writer(unit, held.wiring, dossier, seen, actor)
+        news = write_finding(writer, finding)
         after = unit.campaigns.get(dossier.campaign.id)
     return _report(after, news, reason=after.campaign.stopped_reason)
 

@@ -2,7 +2,7 @@
 
 from campaignbridge.domain.errors import ProviderFailed, Refusal, Unconfirmed
 from campaignbridge.domain.ledger import Attempt, Status
-from campaignbridge.flows.once import attempt_facts
+from campaignbridge.flows.refusals import attempt_facts
 
 
 def answer_replay(attempt: Attempt | None, request_hash: str) -> Attempt | None:

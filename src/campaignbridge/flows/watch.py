@@ -6,7 +6,15 @@ It can be run again at any time: all it does is read at the provider and write d
 """
 
 from campaignbridge.domain import cadence
-from campaignbridge.domain.errors import Conflict, InvalidInput, InvalidState, LeaseLost, Locked, NotFound, StoreGone
+from campaignbridge.domain.errors import (
+    Conflict,
+    InvalidInput,
+    InvalidState,
+    LeaseLost,
+    Locked,
+    NotFound,
+    StoreGone,
+)
 from campaignbridge.domain.job import Again, Done, Handler, Job, JobOutcome
 from campaignbridge.flows.reconcile import look
 from campaignbridge.flows.wiring import Wiring

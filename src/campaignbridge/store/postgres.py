@@ -6,6 +6,7 @@ from threading import local
 from typing import Any
 
 import psycopg
+from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
 from campaignbridge.domain.errors import CommitUnknown, StoreGone, StoreUnusable
@@ -86,6 +87,7 @@ class Postgres:
         """Open a transaction; see `ports.Database`."""
         with self._translated():
             connection = self._connection()
+            assert connection.info.transaction_status is TransactionStatus.IDLE, "a unit inside of a unit"
             connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
             try:
                 yield PostgresTransaction(connection, self._statements)

@@ -5,11 +5,12 @@ from contextlib import contextmanager
 
 from campaignbridge.ports import Database, Transaction
 from campaignbridge.store.accounts import Accounts
-from campaignbridge.store.campaigns import Campaigns, Remotes
+from campaignbridge.store.campaigns import Campaigns
 from campaignbridge.store.events import Events
 from campaignbridge.store.jobs import Jobs
 from campaignbridge.store.ledger import Ledger
 from campaignbridge.store.locks import Locks
+from campaignbridge.store.remotes import Remotes
 
 
 class Unit:

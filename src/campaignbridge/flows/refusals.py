@@ -1,0 +1,98 @@
+"""The refusals that flows share: one sentence, and what to do next."""
+
+from campaignbridge.domain.errors import (
+    Conflict,
+    LeaseLost,
+    ProviderFailed,
+    Refusal,
+    Unconfirmed,
+)
+from campaignbridge.domain.ledger import Attempt, Status
+from campaignbridge.domain.provider import Ambiguous, Refused
+from campaignbridge.ports import Provider
+
+
+def lease_lost() -> LeaseLost:
+    """Return the refusal of a call that would have outlived its lease."""
+    return LeaseLost(
+        "This took too long, and somebody else may be working on the campaign now. Nothing was sent.",
+        todo="Repeat the command: it starts with fresh facts.",
+        retry_after=1,
+    )
+
+
+def overtaken(campaign_id: str) -> Refusal:
+    """Return the refusal of an intent that somebody else's change came before."""
+    return Conflict(
+        f"Somebody changed {campaign_id} meanwhile, or another request of it is open. Nothing was sent.",
+        todo=f"Look at it again: campaigns show {campaign_id}",
+    )
+
+
+def sent_elsewhere(holder: str | None) -> Refusal:
+    """Return the refusal of content that another campaign is sending, or has just sent, to this audience."""
+    return Refusal(
+        "Another campaign is sending this very content to this audience, or did in the last 30 days.",
+        code="already_sent_elsewhere",
+        todo=f"Look at it first: campaigns show {holder}" if holder else "Look at it first: campaigns list",
+        campaign=holder,
+    )
+
+
+def not_reached(provider: Provider, refusal: Refused) -> ProviderFailed:
+    """Return the refusal of a call for which no connection was established."""
+    return ProviderFailed(
+        f"{provider.label} could not be reached ({refusal.code}). Nothing happened there.",
+        todo="Check the network and the connection's address, then repeat the command.",
+        provider={"code": refusal.code, "category": refusal.category.value, "retryable": True},
+    )
+
+
+def refused(provider: Provider, refusal: Refused, attempt: Attempt | None) -> ProviderFailed:
+    """Return the refusal that tells what the provider said."""
+    said = f": {refusal.detail}" if refusal.detail else f" ({refusal.code})"
+    return ProviderFailed(
+        f"{provider.label} refused{said.rstrip('.')}. Nothing was done there.",
+        todo="Wait a little, then repeat with a new confirmation."
+        if refusal.retryable
+        else "Fix it, then repeat with a new confirmation.",
+        provider={
+            "code": refusal.code,
+            "category": refusal.category.value,
+            "retryable": refusal.retryable,
+            "retry_after": refusal.retry_after_s,
+        },
+        attempt=attempt_facts(attempt, Status.FAILED) if attempt else None,
+    )
+
+
+def unreadable(provider: Provider, outcome: Ambiguous) -> ProviderFailed:
+    """Return the refusal of a reading or upload without a usable answer: it may simply be repeated."""
+    return ProviderFailed(
+        f"{provider.label} gave no usable answer ({outcome.reason}). Nothing was sent.",
+        todo="Repeat the command in a little while.",
+        provider={"code": outcome.reason, "category": "ambiguous", "retryable": True},
+    )
+
+
+def unconfirmed(provider: Provider, attempt: Attempt) -> Unconfirmed:
+    """Return the refusal that says: it may have taken effect, nothing is repeated, it is being watched."""
+    return Unconfirmed(
+        f"Not confirmed. {provider.label} gave no usable answer, so this may have taken effect.",
+        todo=f"Nothing is repeated; it is looked at by itself. campaigns show {attempt.campaign_id}",
+        attempt=attempt_facts(attempt, Status.UNKNOWN),
+    )
+
+
+def unrecorded(attempt: Attempt) -> Unconfirmed:
+    """Return the refusal of a request whose answer came and could not be saved."""
+    return Unconfirmed(
+        "The provider was asked, but its answer could not be saved.",
+        todo=f"Nothing is repeated; it is looked at by itself. campaigns show {attempt.campaign_id}",
+        attempt=attempt_facts(attempt, Status.PENDING),
+    )
+
+
+def attempt_facts(attempt: Attempt, status: Status) -> dict[str, object]:
+    """Return what a program may know of an attempt."""
+    return {"id": attempt.id, "operation": attempt.operation.value, "status": status.value}
