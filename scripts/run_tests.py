@@ -42,7 +42,8 @@ STAGES = [
         [*PYTEST, "tests", *APART, "-m", "postgres", "-n", "2"],
         may_be_empty="postgres",
     ),
-    Stage("sim", "the simulation", [*PYTEST, "tests/sim", "-n", "2"], may_be_empty="sim"),
+    Stage("sim", "every mutant by name", [*PYTEST, "tests/sim", "-n", "2"], may_be_empty="sim"),
+    Stage("worlds", "the simulation at large", ["make", "--no-print-directory", "sim"]),
     Stage("kills", "real processes, killed", [*PYTEST, "tests/crash"], may_be_empty="crash"),
 ]
 

@@ -133,26 +133,18 @@ def test_an_approval_names_a_sensible_bound(sqlite_world, bound):
 def test_every_edit_refuses_a_stale_version_with_the_current_one(world):
     campaign_id = world.create()
     fingerprint = world.bridge.preflight(campaign_id, actor=DANA).fingerprint
-    facts = {"actor": DANA, "expected_version": 7}
-    asks = {
-        "draft": lambda: world.bridge.submit(campaign_id, **facts),
-        "ready_for_review": lambda: world.bridge.approve(
-            campaign_id, approved=fingerprint, max_recipients=BOUND, **facts
-        ),
-        "approved": lambda: world.bridge.revoke(campaign_id, **facts),
-    }
-    for state, ask in asks.items():
-        assert world.state(campaign_id) == state
+    approval = {"approved": fingerprint, "max_recipients": BOUND}
+    steps = [
+        ("draft", lambda **facts: world.bridge.submit(campaign_id, actor=DANA, **facts)),
+        ("ready_for_review", lambda **facts: world.bridge.approve(campaign_id, actor=DANA, **approval, **facts)),
+        ("approved", lambda **facts: world.bridge.revoke(campaign_id, actor=DANA, **facts)),
+    ]
+    for state, edit in steps:
         version = world.campaign(campaign_id).version
         with refused("conflict") as no:
-            ask()
-        assert no.value.facts["version"] == version
-        if state == "draft":
-            world.bridge.submit(campaign_id, actor=DANA)
-        else:
-            world.bridge.approve(
-                campaign_id, actor=DANA, approved=fingerprint, max_recipients=BOUND
-            ) if state == "ready_for_review" else None
+            edit(expected_version=version - 1)
+        assert (world.state(campaign_id), no.value.facts["version"]) == (state, version)
+        edit(expected_version=version)
 
 
 def test_an_edit_that_was_overtaken_is_a_conflict_and_leaves_no_event(world):

@@ -4,6 +4,7 @@
 `SIM_SWARM=N` runs N random worlds instead of the usual number.
 """
 
+import logging
 import os
 import sys
 import time
@@ -24,7 +25,7 @@ from sim.mutants import mutants
 from sim.scenarios import ALL, HANDOFFS, SENDS, WATCHES, Scenario, Strikes, Tally
 from sim.schedule import Strike
 
-SWARM = 2_000
+SWARM = 1_500
 CHUNK = 100
 
 
@@ -44,7 +45,7 @@ def tasks() -> list[Callable[[], Tally]]:
     worlds = int(os.environ.get("SIM_SWARM") or SWARM)
     return [
         *(partial(every_pair, HANDOFFS[0], seed, second="b") for seed in (1,)),
-        *(partial(every_pair, scenario, seed, second="b") for scenario in SENDS[:2] for seed in (1, 2, 3)),
+        *(partial(every_pair, scenario, seed, second="b") for scenario in SENDS[:2] for seed in (1, 2)),
         *(partial(every_pair, WATCHES[1], seed, second="w2") for seed in (1,)),
         *(partial(every_crash, scenario, 1) for scenario in reversed(ALL)),
         *(partial(every_crash, scenario, 2, locks=False) for scenario in [*HANDOFFS[:3], *SENDS]),
@@ -70,13 +71,17 @@ def replay(name: str, seed: int, crash: str) -> int:
     return 0
 
 
+def _quiet() -> None:
+    logging.disable(logging.CRITICAL)  # workers say what befalls jobs, and here everything does
+
+
 def main() -> int:
     """Run everything, or replay one run."""
     if os.environ.get("SIM_NAME"):
         return replay(os.environ["SIM_NAME"], int(os.environ["SIM_SEED"]), os.environ.get("SIM_CRASH", "-"))
     began = time.monotonic()
     total = Tally()
-    with ProcessPoolExecutor(max_workers=os.cpu_count()) as pool:
+    with ProcessPoolExecutor(max_workers=os.cpu_count(), initializer=_quiet) as pool:
         for future in [pool.submit(task) for task in tasks()]:
             part = future.result()
             total.add(part)

@@ -90,7 +90,7 @@ SEND = "net.before POST send"
 PLAIN = next(one for one in SENDS if one.name == "send plain")
 LAST_MOMENT = Scenario(
     "send applied at the last moment",
-    (Part("a", sends), Part("b", sends, at=600), *WORKERS),
+    (Part("a", sends), Part("b", sends, at=50), *WORKERS),
     ("a",),
     faults=(Fault("send", "apply_late", ms=310_000, answer="withhold"),),
 )

@@ -83,7 +83,7 @@ LOST = "accept_then_drop"
 HANDOFFS = [
     Scenario(
         f"handoff {label}",
-        (Part("a", does_all), Part("b", hands_off, at=900), *WORKERS),
+        (Part("a", does_all), Part("b", hands_off, at=120), *WORKERS),
         ("a",),
         drafted=False,
         faults=faults,
@@ -97,7 +97,7 @@ HANDOFFS = [
     )
 ]
 SENDS = [
-    Scenario(f"send {label}", (Part("a", sends), Part("b", sends, at=600), *WORKERS), ("a",), faults=faults)
+    Scenario(f"send {label}", (Part("a", sends), Part("b", sends, at=50), *WORKERS), ("a",), faults=faults)
     for label, faults in (
         ("plain", ()),
         ("answer lost", (Fault("send", LOST),)),

@@ -196,6 +196,12 @@ class World:
         self.later(ms=max(0, due - self.now()) + 1)
         (bridge or self.bridge).tick()
 
+    def look(self) -> None:
+        """Step until the provider was asked something."""
+        before = len(self.calls)
+        while len(self.calls) == before:
+            self.step()
+
     # campaigns
 
     def create(self, **changes) -> str:
@@ -353,8 +359,9 @@ class World:
         return self.sandbox.truth.sends_accepted(which)
 
     def posts(self) -> int:
-        """Return how many send requests reached the provider."""
-        return sum(1 for one in self.sandbox.truth.requests() if one.operation == "send")
+        """Return how many send requests of ours reached the provider."""
+        seen = self.sandbox.truth.requests()
+        return sum(1 for one in seen if one.operation == "send" and id(one) not in self._by_hand)
 
     # what happens in between
 

@@ -156,7 +156,7 @@ def _write_intent(unit: Unit, held: Held, intent: Intent, attempt: Attempt) -> A
         campaign_id=campaign.id,
         attempt_id=attempt.id,
     ):
-        raise sent_elsewhere(None)
+        raise sent_elsewhere(unit.campaigns.get(campaign.id).content_holder)
     # No later than any look that an outcome asks for, so that an accepted one need not queue it anew.
     held.wiring.wake_watch(unit, campaign.id, in_ms=cadence.while_sending(age_ms=0))
     unit.events.add(
