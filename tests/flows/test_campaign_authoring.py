@@ -136,7 +136,10 @@ def test_every_edit_refuses_a_stale_version_with_the_current_one(world):
     approval = {"approved": fingerprint, "max_recipients": BOUND}
     steps = [
         ("draft", lambda **facts: world.bridge.submit(campaign_id, actor=DANA, **facts)),
-        ("ready_for_review", lambda **facts: world.bridge.approve(campaign_id, actor=DANA, **approval, **facts)),
+        (
+            "ready_for_review",
+            lambda **facts: world.bridge.approve(campaign_id, actor=DANA, **approval, **facts),
+        ),
         ("approved", lambda **facts: world.bridge.revoke(campaign_id, actor=DANA, **facts)),
     ]
     for state, edit in steps:

@@ -2,20 +2,11 @@
 
 import pytest
 
-from campaignbridge.domain.errors import Refusal
+from flows.test_campaign_handoff import create_by_hand
 from support.stores import in_processes, together
-from support.world import PEOPLE, SEND, confirmation, process_bridge, refused
-from support.world import DANA as ACTOR
+from support.world import DANA, PEOPLE, SEND, confirmation, outcome_of, process_bridge, refused
 
 pytest_plugins = ["support.stores", "support.world"]
-
-
-def outcome_of(ask) -> str:
-    try:
-        ask()
-    except Refusal as refusal:
-        return refusal.code
-    return "accepted"
 
 
 # two senders
@@ -49,20 +40,21 @@ def test_ten_threads_that_hand_off_at_once_make_one_draft(world):
     assert len(world.sandbox.truth.events("created")) == 1
 
 
-def send_in_process(home, parent, number, url, campaign_id, keys):
+def send_in_process(home, parent, number, url, click):
     bridge = process_bridge(home, url)
-    bridge.show(campaign_id, actor=ACTOR)
+    campaign_id, keys = click
+    bridge.show(campaign_id, actor=DANA)
     parent.say("ready")
     parent.wait()
     return outcome_of(
-        lambda: bridge.send(campaign_id, actor=ACTOR, key=keys[number], confirmed=confirmation())
+        lambda: bridge.send(campaign_id, actor=DANA, key=keys[number], confirmed=confirmation())
     )
 
 
 @pytest.mark.parametrize("keys", [["s1"] * 2, ["s1", "s2"]], ids=["same key", "two keys"])
 def test_two_processes_that_send_at_once_make_one_request(world, keys):
     campaign_id = world.drafted()
-    outcomes = in_processes(world.home, 2, send_in_process, world.server.url, campaign_id, keys)
+    outcomes = in_processes(world.home, 2, send_in_process, world.server.url, [campaign_id, keys])
     assert outcomes.count("accepted") >= 1
     assert set(outcomes) <= {"accepted", "locked", "invalid_state"}
     assert (world.posts(), world.sends(campaign_id)) == (1, 1)
@@ -148,9 +140,7 @@ def test_of_two_twins_that_start_together_one_is_sent_and_the_other_is_told_by_w
 def test_two_threads_that_send_two_twins_make_one_request(world):
     pair = twins(world)
     bridges = [world.process() for _ in pair]
-    outcomes = together(
-        world.home, 2, lambda n: outcome_of(lambda: world.send(pair[n], bridge=bridges[n]))
-    )
+    outcomes = together(world.home, 2, lambda n: outcome_of(lambda: world.send(pair[n], bridge=bridges[n])))
     assert sorted(outcomes) == ["accepted", "already_sent_elsewhere"]
     assert world.posts() == 1
 
@@ -204,3 +194,25 @@ def test_other_content_or_another_audience_is_no_twin(world):
     elsewhere = world.drafted(audience="zz9")
     world.send(elsewhere, audience="zz9")
     assert [world.sends(one) for one in (first, corrected, elsewhere)] == [1, 1, 1]
+
+
+def test_a_twin_of_what_was_adopted_as_gone_is_refused_with_its_id(world):
+    first, second = world.approved(), world.drafted(name="The same again")
+    lost = create_by_hand(world, first)
+    world.by_hand("POST", f"/campaigns/{lost}/actions/send")
+    world.draft(first)
+    assert world.state(first) == "sending"
+    with refused("already_sent_elsewhere") as no:
+        world.send(second)
+    assert no.value.facts["campaign"] == first
+
+
+def test_a_twin_that_was_sent_by_hand_although_the_first_is_going_is_flagged_for_a_person(world):
+    first, second = twins(world)
+    world.send_by_hand(second)
+    with refused("invalid_state"):
+        world.send(second)
+    world.send(first)
+    world.run()
+    assert [world.state(one) for one in (first, second)] == ["sent", "sent"]
+    assert [world.campaign(one).flag for one in (first, second)] == [None, "possible_double_content"]

@@ -334,11 +334,12 @@ def test_an_audience_that_has_outgrown_the_approval_is_not_sent(world):
     assert world.posts() == 0
 
 
-def test_a_count_that_is_not_known_yet_is_not_sent(world):
+@pytest.mark.parametrize("believed", [0, PEOPLE])
+def test_a_count_that_is_not_known_yet_is_not_sent(world, believed):
     world.fault("create", "count_lag", ms=120_000)
     campaign_id = world.drafted()
     with refused("validation_failed"):
-        world.send(campaign_id)
+        world.send(campaign_id, recipients=believed)
     assert (world.posts(), world.attempts(campaign_id)) == (0, [])
     world.later(minutes=3)
     world.send(campaign_id)

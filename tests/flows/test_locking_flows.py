@@ -12,7 +12,6 @@ from support.world import DANA, MINUTE_MS, PEOPLE, SEND, refused
 pytest_plugins = ["support.stores", "support.world"]
 
 
-
 class SlowClaim(Store):
     """A store whose host waits six seconds on a row lock when an intent is written."""
 
@@ -114,8 +113,7 @@ def test_local_edits_do_not_need_the_lock(world):
 
 def test_an_abandoned_lock_is_taken_over_after_its_time_and_the_timeline_says_what_was_interrupted(world):
     campaign_id = world.drafted()
-    hold = world.held(campaign_id, "send")
-    hold.__enter__()  # and nobody ever leaves
+    world.abandon(campaign_id, "draft")
     with refused("locked"):
         world.send(campaign_id)
     world.later(ms=LOCK_TTL_MS + 1)
@@ -123,11 +121,23 @@ def test_an_abandoned_lock_is_taken_over_after_its_time_and_the_timeline_says_wh
     (takeover,) = world.events(campaign_id, "campaign_lock_takeover")
     assert takeover["actor"] is None
     assert takeover["automatic"] is True
-    assert takeover["data"] == {"operation": "send", "interrupted_operation": "send"}
+    assert takeover["data"] == {"operation": "send", "interrupted_operation": "draft"}
     assert world.sends(campaign_id) == 1
-    fence = world.home.rows("SELECT fence FROM locks")[0]["fence"]
-    hold.__exit__(None, None, None)
-    assert world.home.rows("SELECT fence FROM locks")[0]["fence"] == fence, "too late to free anything"
+    assert holders(world) == []
+
+
+def test_a_worker_that_comes_back_after_its_time_does_not_free_the_next_ones_lock(world):
+    campaign_id = world.drafted()
+    other = world.process(store=world.home.store(ahead_ms=LOCK_TTL_MS + 1_000))
+
+    with world.held(campaign_id):
+        lease = holders(world)
+        world.draft(campaign_id, "d2", bridge=other)  # taken over, and released by its own owner
+        assert holders(world) == []
+        world.abandon(campaign_id)
+        (now,) = holders(world)
+        assert [now] != lease
+    assert holders(world) == [now], "the first one's release freed nothing"
 
 
 def test_a_sender_whose_lock_was_taken_over_before_its_intent_sends_nothing(world):
@@ -161,7 +171,9 @@ def test_a_sender_that_was_frozen_past_its_lease_sends_nothing(world):
     assert world.sends(campaign_id) == 1
 
 
-def test_a_host_that_was_suspended_in_mid_guard_sends_nothing_although_the_store_still_grants_the_lease(world):
+def test_a_host_that_was_suspended_in_mid_guard_sends_nothing_although_the_store_still_grants_the_lease(
+    world,
+):
     """Only this host's clock jumped: what counts is the smaller of both beliefs."""
     campaign_id = world.drafted()
     world.meanwhile("dial", lambda: world.clock.pass_ms(LOCK_TTL_MS), before=False)

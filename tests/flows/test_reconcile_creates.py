@@ -64,6 +64,10 @@ def test_a_lost_create_that_somebody_finished_and_sent_by_hand_is_followed_to_se
     world.run()
     assert world.state(campaign_id) == "sent"
     assert (world.sends(campaign_id), world.posts()) == (1, 0)
+    twin = world.drafted(name="The same again")
+    with refused("already_sent_elsewhere") as no:
+        world.send(twin)
+    assert no.value.facts["campaign"] == campaign_id
 
 
 def test_a_create_that_did_not_happen_is_proven_by_two_searches_after_the_window(world):

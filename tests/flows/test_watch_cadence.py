@@ -229,7 +229,9 @@ def test_a_change_while_the_provider_is_read_rolls_the_finding_back_whole(world,
     before = facts_of(world, campaign_id)
 
     def somebody_changes_it():
-        text = "UPDATE campaigns SET version = version + 1, open_attempt = NULL, state = 'sending' WHERE id = ?"
+        text = (
+            "UPDATE campaigns SET version = version + 1, open_attempt = NULL, state = 'sending' WHERE id = ?"
+        )
         world.home.rows(text if doubted else text.replace(", open_attempt = NULL", ""), campaign_id)
 
     world.meanwhile("inspect", somebody_changes_it)
@@ -271,23 +273,6 @@ def test_a_reading_that_outlived_its_lock_is_not_written_down(world):
 # nothing but reads
 
 
-OUTCOMES = {
-    "went": lambda world: world.doubted(),
-    "did not go": lambda world: world.doubted("drop_before"),
-    "sending": lambda world: world.sending(),
-    "missing": lambda world: gone(world, world.sending()),
-    "untracked": lambda world: told(world, world.sending(), "archived"),
-    "contradiction": lambda world: told(world, world.sending(), "save"),
-    "cancelled": lambda world: told(world, world.sending(), "canceled"),
-    "canceling": lambda world: told(world, world.sending(), "canceling"),
-    "lost create": lambda world: lost(world, "accept_then_drop"),
-    "create that did not happen": lambda world: lost(world, "drop_before"),
-    "scheduled by hand": lambda world: scheduled(world),
-    "refused send": lambda world: turned_down(world),
-    "wrong key": lambda world: wrong_key(world, world.sending()),
-}
-
-
 def gone(world, campaign_id):
     world.by_hand("DELETE", f"/campaigns/{world.remote_id(campaign_id)}")
     return campaign_id
@@ -325,6 +310,23 @@ def turned_down(world):
 def wrong_key(world, campaign_id):
     world.key = "00000000000000000000000000000000-us1"
     return campaign_id
+
+
+OUTCOMES = {
+    "went": lambda world: world.doubted(),
+    "did not go": lambda world: world.doubted("drop_before"),
+    "sending": lambda world: world.sending(),
+    "missing": lambda world: gone(world, world.sending()),
+    "untracked": lambda world: told(world, world.sending(), "archived"),
+    "contradiction": lambda world: told(world, world.sending(), "save"),
+    "cancelled": lambda world: told(world, world.sending(), "canceled"),
+    "canceling": lambda world: told(world, world.sending(), "canceling"),
+    "lost create": lambda world: lost(world, "accept_then_drop"),
+    "create that did not happen": lambda world: lost(world, "drop_before"),
+    "scheduled by hand": scheduled,
+    "refused send": turned_down,
+    "wrong key": lambda world: wrong_key(world, world.sending()),
+}
 
 
 @pytest.mark.parametrize("outcome", OUTCOMES)

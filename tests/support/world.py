@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,18 +17,20 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from campaignbridge.bootstrap import assemble
+from campaignbridge.bootstrap import assemble, provider_opener
 from campaignbridge.bridge import Bridge
 from campaignbridge.domain.actor import RIGHTS, Actor, with_all_rights
-from campaignbridge.domain.errors import InvalidInput, Refusal
+from campaignbridge.domain.errors import Refusal, StoreGone
+from campaignbridge.domain.lock import campaign_key
 from campaignbridge.flows.authoring import NewCampaign
 from campaignbridge.flows.delivery import Confirmation
 from campaignbridge.flows.holding import nothing_else, working_on
 from campaignbridge.host import HostChance, HostClock, process_identity
 from campaignbridge.providers.registry import open_provider
 from campaignbridge.sandbox import Fault, Request, Sandbox, SandboxServer
+from campaignbridge.settings import Settings
 from campaignbridge.store.unit import Store
-from support.stores import PATIENCE_S, TESTS, Counting, Home, MovedClock
+from support.stores import PATIENCE_S, Counting, Home, MovedClock
 
 KEY = "0123456789abcdef0123456789abcdef-us1"
 KEY_ENV = "SANDBOX_KEY"
@@ -108,6 +111,24 @@ class Costs(Counting):
             yield tx
 
 
+class Broken:
+    """A database that refuses everything while it is down."""
+
+    def __init__(self, database) -> None:
+        self.database = database
+        self.down = False
+
+    @contextmanager
+    def transaction(self):
+        if self.down:
+            raise StoreGone("The store is down.")
+        with self.database.transaction() as tx:
+            yield tx
+
+    def close(self) -> None:
+        self.database.close()
+
+
 @dataclass
 class World:
     """One installation and one provider."""
@@ -116,7 +137,6 @@ class World:
     sandbox: Sandbox
     server: SandboxServer
     clock: MovedClock = field(default_factory=MovedClock)
-    key: str = KEY  # what the environment variable holds; empty: it isn't set
     calls: list[str] = field(default_factory=list)  # methods of providers, in order
     _happenings: list[Happening] = field(default_factory=list)
     _by_hand: set[int] = field(default_factory=set)
@@ -130,21 +150,24 @@ class World:
         """Start a process: its own handle on the store, and an identity that no other start has."""
         self._starts += 1
 
-        def opener(connection):
-            if not self.key:
-                raise InvalidInput("The key is not set.", todo="Set it.")
-            return Witness(
-                open_provider("mailchimp", key=self.key, base_url=connection.base_url, clock=self.clock), self
-            )
-
+        opener = provider_opener(Settings(), self.clock)
         return assemble(
             store or self.home.store(),
-            opener,
+            lambda connection: Witness(opener(connection), self),
             self.clock,
             HostChance(),
             f"host:{self._starts}:aaaa",
             separated,
         )
+
+    @property
+    def key(self) -> str:
+        """What the environment variable of the connection holds."""
+        return os.environ.get(KEY_ENV, "")
+
+    @key.setter
+    def key(self, value: str) -> None:
+        os.environ[KEY_ENV] = value
 
     @property
     def bridge(self) -> Bridge:
@@ -158,6 +181,14 @@ class World:
         other = self.process()
         with working_on(other.wiring, campaign_id, operation, actor="cli:other", also=nothing_else):
             yield
+
+    def abandon(self, campaign_id: str, operation: str = "send") -> None:
+        """Leave the campaign's lock behind, as a worker does that dies."""
+        dead = self.process().wiring
+        with dead.store.unit() as unit:
+            unit.locks.acquire(
+                campaign_key(campaign_id), holder=dead.holder, operation=operation, actor="cli:other"
+            )
 
     # time
 
@@ -402,7 +433,6 @@ class World:
             "CAMPAIGNBRIDGE_DATABASE": self.home.where,
             KEY_ENV: KEY,
             "TZ": "UTC",
-            "PYTHONPATH": str(TESTS),
         }
 
 
@@ -412,6 +442,8 @@ def world_of(home: Home) -> Iterator[World]:
     sandbox = Sandbox(lambda: time.time_ns() // 1_000_000 + home.offset_ms, 7, keys=(KEY,))
     sandbox.world.behave(sending_ms=SENDING_MS)
     with ExitStack() as stack:
+        environment = stack.enter_context(pytest.MonkeyPatch.context())
+        environment.setenv(KEY_ENV, KEY)
         server = stack.enter_context(SandboxServer(sandbox))
         world = World(home, sandbox, server)
         world.bridge.add_connection(
@@ -420,7 +452,6 @@ def world_of(home: Home) -> Iterator[World]:
         world.heard()
         world.calls.clear()
         yield world
-
 
 
 @pytest.fixture
@@ -454,3 +485,49 @@ def process_bridge(home: Home, url: str) -> Bridge:
 
 def confirmation() -> Confirmation:
     return Confirmation(recipients=PEOPLE, audience=AUDIENCE)
+
+
+def outcome_of(ask: Callable[[], object]) -> str:
+    """Return "accepted", or the code of the refusal."""
+    try:
+        ask()
+    except Refusal as refusal:
+        return refusal.code
+    return "accepted"
+
+
+# what a process of its own does: the main functions of a `Child`
+
+
+def child_sends(home: Home, parent, url: str, campaign_id: str, key: str = "s1") -> str:
+    """Send as soon as the parent says so."""
+    bridge = process_bridge(home, url)
+    bridge.show(campaign_id, actor=DANA)
+    parent.say("ready")
+    parent.wait()
+    return outcome_of(lambda: bridge.send(campaign_id, actor=DANA, key=key, confirmed=confirmation()))
+
+
+def child_drafts(home: Home, parent, url: str, campaign_id: str, key: str = "d1") -> str:
+    bridge = process_bridge(home, url)
+    parent.say("ready")
+    parent.wait()
+    return outcome_of(lambda: bridge.hand_off(campaign_id, actor=DANA, key=key))
+
+
+def child_ticks(home: Home, _parent, url: str) -> int:
+    return process_bridge(home, url).tick().ran
+
+
+# waiting for a fact in another process, bounded and without a clock
+
+PAUSE = threading.Event()
+
+
+def waiting_until(fact: Callable[[], object], *, every_s: float = 0.01) -> None:
+    """Wait for something that another process brings about."""
+    for _ in range(int(PATIENCE_S / every_s)):
+        if fact():
+            return
+        PAUSE.wait(every_s)
+    raise AssertionError("it never came true")

@@ -141,12 +141,19 @@ class Writer:
         campaign = self.dossier.campaign
         return self.dossier.now - campaign.state_changed_at if campaign.state is state else 0
 
+    def overdue_ms(self) -> int:
+        """Return how long ago a scheduled campaign should have begun."""
+        due = self.seen.send_time_ms if self.seen else None
+        return 0 if due is None else self.dossier.now - due
+
     def flag(self, state: State, *, attempt: Attempt | None) -> str | None:
         """Return what a person should know while watching goes on."""
         now = self.dossier.now
         age = self.age_ms(state)
         if self.seen is not None and unconfirmed_zero(self.seen) and age >= cadence.SENT_ZERO_FLAG_MS:
             return "sent_zero"
+        if state is State.SCHEDULED and self.overdue_ms() >= cadence.LATE_FLAG_MS:
+            return "scheduled_late"
         if state is State.SENDING and age >= cadence.LONG_SENDING_FLAG_MS:
             return "sending_long"
         campaign = self.dossier.campaign

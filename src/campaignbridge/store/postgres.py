@@ -121,7 +121,7 @@ class Postgres:
 
     def _commit(self, connection: psycopg.Connection[dict[str, Any]]) -> None:
         try:
-            connection.execute("COMMIT")
+            answer = connection.execute("COMMIT").statusmessage
         except psycopg.OperationalError as error:
             if connection.closed or connection.broken:
                 self.close()
@@ -129,6 +129,8 @@ class Postgres:
                     "The store did not say whether the change was saved.", todo="Look at it again."
                 ) from error
             raise
+        if answer != "COMMIT":  # the server had given the transaction up: a statement's error was swallowed
+            raise StoreGone("The store did not take the change. Nothing was changed.", todo="Try again.")
 
     def _roll_back(self, connection: psycopg.Connection[dict[str, Any]]) -> None:
         try:

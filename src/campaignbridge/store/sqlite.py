@@ -3,7 +3,7 @@
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import local
 from typing import Any
@@ -151,8 +151,9 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
 
 
 def _roll_back(connection: sqlite3.Connection) -> None:
-    if connection.in_transaction:
-        connection.execute("ROLLBACK")
+    with suppress(sqlite3.Error):  # what can't be rolled back now is rolled back when the file is next opened
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
 
 
 def _primary_code(error: sqlite3.Error) -> int:
