@@ -69,8 +69,16 @@ def prepare(store: Store) -> None:
             f"The store has schema {version}; this program needs {newest}.",
             todo="Run: campaignbridge db upgrade",
         )
-    with store.unit() as unit:  # also where a start was killed between the schema and the name
-        unit.installation(HostChance().token(8))
+    _name_installation(store)
+
+
+def _name_installation(store: Store) -> None:
+    # Also where a start was killed between the schema and the name.
+    with store.reading() as unit:
+        if unit.installation() is not None:
+            return
+    with store.unit() as unit:
+        unit.name_installation(HostChance().token(8))
 
 
 def schema_versions(settings: Settings) -> tuple[int, int]:
@@ -92,8 +100,7 @@ def upgrade_schema(settings: Settings, *, target: int | None = None) -> list[str
     try:
         applied = migrate.upgrade(database, target=target)
         if migrate.current(database):
-            with Store(database).unit() as unit:
-                unit.installation(HostChance().token(8))
+            _name_installation(Store(database))
         return applied
     finally:
         database.close()

@@ -45,8 +45,10 @@ class Transaction(Protocol):
 class Database(Protocol):
     """The low seam: there is one store and there are two databases."""
 
-    def transaction(self) -> AbstractContextManager[Transaction]:
+    def transaction(self, *, write: bool = True) -> AbstractContextManager[Transaction]:
         """Open a transaction: commit when the block ends, roll back when it raises.
+
+        Without `write` it only reads, and never waits for a writer.
 
         Raises `StoreGone` when the store can't be reached and `CommitUnknown` when the answer to the
         COMMIT was lost: then the change may or may not have happened.

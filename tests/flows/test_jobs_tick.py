@@ -130,10 +130,10 @@ class Broken:
         self.database = database
         self.gone = False
 
-    def transaction(self):
+    def transaction(self, *, write=True):
         if self.gone:
             raise StoreGone("The store can't be used now.")
-        return self.database.transaction()
+        return self.database.transaction(write=write)
 
     def close(self):
         self.database.close()

@@ -67,8 +67,8 @@ class PausingPostgres(Postgres):
         self._pauses = pauses
 
     @contextmanager
-    def transaction(self) -> Iterator[PostgresTransaction]:
-        with super().transaction() as tx:
+    def transaction(self, *, write: bool = True) -> Iterator[PostgresTransaction]:
+        with super().transaction(write=write) as tx:
             pausing = PausingTransaction(tx._connection, tx._statements)
             pausing.pauses = self._pauses
             yield pausing

@@ -77,7 +77,8 @@ def test_a_block_that_raises_leaves_nothing(home, store):
 
 def test_an_installation_keeps_the_first_id_that_it_was_given(store):
     with store.unit() as unit:
-        assert unit.installation("other000") == "i0000001"
+        unit.name_installation("other000")
+        assert unit.installation() == "i0000001"
 
 
 def test_the_store_has_one_clock_and_a_test_moves_it(home, store):

@@ -37,7 +37,7 @@ def _template() -> bytes:
     memory = _Memory(lambda: 0)
     migrate.upgrade(memory)
     with Store(memory).unit() as unit:
-        unit.installation("simhouse")
+        unit.name_installation("simhouse")
     return memory.connection.serialize()
 
 
@@ -97,7 +97,7 @@ class ActorDatabase:
         self._memory = memory
 
     @contextmanager
-    def transaction(self) -> Iterator[SqliteTransaction]:
+    def transaction(self, *, write: bool = True) -> Iterator[SqliteTransaction]:
         self._struck(self._actor.point("tx.begin"))
         connection = self._memory.connection
         connection.execute("BEGIN IMMEDIATE")

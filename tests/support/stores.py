@@ -120,7 +120,7 @@ def home_of(dialect: str, where: str) -> Iterator[Home]:
         if dialect == "postgres":
             migrate.install_offset_clock(database)
         with Store(database).unit() as unit:
-            unit.installation("i0000001")
+            unit.name_installation("i0000001")
         yield home
     finally:
         home.close()
@@ -314,8 +314,8 @@ class Counting:
         self.names: list[str] = []
 
     @contextmanager
-    def transaction(self):
-        with self.database.transaction() as tx:
+    def transaction(self, *, write=True):
+        with self.database.transaction(write=write) as tx:
             yield CountingTransaction(tx, self.names)
 
     def close(self) -> None:

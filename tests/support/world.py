@@ -105,9 +105,9 @@ class Costs(Counting):
         self.transactions = 0
 
     @contextmanager
-    def transaction(self):
+    def transaction(self, *, write=True):
         self.transactions += 1
-        with super().transaction() as tx:
+        with super().transaction(write=write) as tx:
             yield tx
 
 
@@ -119,10 +119,10 @@ class Broken:
         self.down = False
 
     @contextmanager
-    def transaction(self):
+    def transaction(self, *, write=True):
         if self.down:
             raise StoreGone("The store is down.")
-        with self.database.transaction() as tx:
+        with self.database.transaction(write=write) as tx:
             yield tx
 
     def close(self) -> None:

@@ -185,7 +185,7 @@ def test_what_went_never_becomes_a_draft_again() -> None:
     known = case(open_attempt=open_attempt, negative=first, went=True)
     assert judge(known, seen(RemoteStatus.DRAFT), began_at=WINDOW_END + 60_000) == Stop("contradiction")
     followed = case(State.PROVIDER_DRAFT, went=True)
-    assert judge(followed, seen(RemoteStatus.DRAFT), began_at=0) == Same()
+    assert judge(followed, seen(RemoteStatus.DRAFT), began_at=0) == First(Absence.CONTRADICTION)
 
 
 def test_a_lost_create_is_adopted_whatever_became_of_it() -> None:

@@ -99,6 +99,41 @@ PAGES: dict[str, Page] = {
         "It is read again, and the flag stays until a person has looked.",
         ("Look in the provider's own activity log before you do anything else.",),
     ),
+    "possible_double_content": Page(
+        "Two campaigns with the same content went, or are going, to the same audience.",
+        "Both are followed. No other one with this content can be sent for 30 days.",
+        ("campaigns timeline ID tells what made each of them go.",),
+    ),
+    "other_account": Page(
+        "The key in the connection's variable opens another account than the one it was added for.",
+        "Nothing. Another account's silence proves nothing, so checks have stopped.",
+        ("Put the right key into the variable, then connections verify LABEL.",),
+    ),
+    "watch_failed": Page(
+        "The background check of this campaign failed again and again, so it was given up.",
+        "Nothing. Nothing is sent, either.",
+        ("campaigns reconcile ID looks once by hand, and starts the checks again.",),
+    ),
+    "send_refused": Page(
+        "The provider refused the last request to send. It still shows a draft, so nothing was sent.",
+        "It is read again after an hour and after a day, in case the refusal was an answer to a second request.",
+        ("Fix what it complained of, then send again with a new confirmation.",),
+    ),
+    "scheduled_late": Page(
+        "The provider should have begun sending half an hour ago, and has not.",
+        READS,
+        ("Look at the campaign at the provider.",),
+    ),
+    "no_reading": Page(
+        "The provider has given no usable answer to our readings for about an hour.",
+        "They are repeated, at last once an hour. An outage uses up nothing.",
+        ("See whether the provider is down, and whether this host reaches it.",),
+    ),
+    "connection_unusable": Page(
+        "A worker has no key for the connection: its environment variable is not set there.",
+        "The check comes back; a worker that has the key will do it.",
+        ("Set the variable in the worker's environment, and restart it.",),
+    ),
     "sent_zero": Page(
         "The provider says sent, and counts nobody who got it.",
         READS,

@@ -34,11 +34,18 @@ _STOPPED = {
     "contradiction": "{provider} says something else than what we had recorded for certain.",
     "duplicate_drafts": "{provider} has two campaigns with our mark, and only one can be ours.",
     "credential_refused": "{provider} refuses the key of this connection.",
+    "other_account": "The key of this connection opens another account than the campaign's.",
+    "watch_failed": "Looking at {provider} failed again and again, for a reason of ours.",
     "inconclusive": "What {provider} says doesn't tell whether the request took effect.",
 }
 _FLAGS = {
     "sent_zero": "{provider} says that it was sent, and counts nobody. Don't send it again yet.",
     "possible_double": "An answer came after the request was settled: this may have been mailed twice.",
+    "possible_double_content": "Another campaign with this content is on its way too, or went lately.",
+    "send_refused": "{provider} refused the last send. Nothing was sent.",
+    "scheduled_late": "Its send time was more than half an hour ago, and {provider} has not begun.",
+    "no_reading": "{provider} has given no usable reading for about an hour.",
+    "connection_unusable": "A worker can't open the connection: its key is not set there.",
     "sending_long": "{provider} has been sending it for more than a day.",
     "unconfirmed_long": "A request has had no confirmed outcome for more than an hour.",
 }

@@ -84,7 +84,7 @@ def _watch(read: Any, seconds: float) -> int:
 def settled(view: "CampaignView") -> int | None:
     """Return the exit code of a settled campaign; None while something is open."""
     campaign = view.dossier.campaign
-    if campaign.stopped_reason is not None or campaign.flag == "possible_double":
+    if campaign.stopped_reason is not None or (campaign.flag or "").startswith("possible_double"):
         return PERSON
     if campaign.state.value == "failed":
         return PROVIDER

@@ -240,10 +240,10 @@ def _settle(case: Case, attempt: Attempt, target: State, began_at: int) -> Findi
 
 
 def _follow(case: Case, target: State, began_at: int) -> Finding:
-    if target is case.state:
-        return Same()
     if case.went and target is S.PROVIDER_DRAFT:
         return _absence(case, Absence.CONTRADICTION, began_at)
+    if target is case.state:
+        return Same()
     if not may_move(case.state, target):
         return _absence(case, Absence.CONTRADICTION, began_at)
     ours = (case.state, target) in {

@@ -32,6 +32,7 @@ class Runtime:
     poll_s: float = 1.0
     clock_offset_ms: int = 0  # the store's, in the demo and tests
     stopping: threading.Event = field(default_factory=threading.Event)
+    drained: threading.Event = field(default_factory=threading.Event)
     skewed: threading.Event = field(default_factory=threading.Event)
     in_hand: dict[tuple[str, int], Job] = field(
         default_factory=dict
@@ -48,8 +49,9 @@ class Runtime:
         for thread in crew:
             while thread.is_alive():
                 thread.join(timeout=0.2)
-        self.stopping.set()
+        self.drained.set()  # only now: what was still running kept its lease
         beat.join(timeout=5)
+        assert self.stopping.is_set(), "the worker's threads ended without being told to"
 
     def _listen_to_signals(self) -> None:
         def stop(_signal: int, _frame: FrameType | None) -> None:
@@ -97,7 +99,7 @@ class Runtime:
 
     def _beat(self) -> None:
         last_tick = time.monotonic()
-        while not self.stopping.wait(self._beat_every_s()):
+        while not self.drained.wait(self._beat_every_s()):
             try:
                 self.renew()
                 self._check_skew()

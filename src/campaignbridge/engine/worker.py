@@ -16,6 +16,7 @@ from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import assert_never
 
+from campaignbridge.domain.errors import StoreGone
 from campaignbridge.domain.job import (
     LEASE_MS,
     Again,
@@ -88,7 +89,7 @@ class Worker:
         try:
             answer = handler.run(job)
             return _checked(asyncio.run(answer) if isinstance(answer, Coroutine) else answer)
-        except Exception:  # noqa: BLE001  whatever it was: only a stable code of it is kept
+        except (Exception, asyncio.CancelledError):  # noqa: BLE001  only a stable code of it is kept
             self.log("handler_exception", job)
             return None
 
@@ -126,6 +127,9 @@ class Worker:
         if handler.abandoned is not None:
             try:
                 handler.abandoned(job)
+            except StoreGone:
+                self.log("abandoned_hook_failed", job)
+                return  # its lease ends, and whoever takes it over tells the hook again
             except Exception:  # noqa: BLE001  the job still ends
                 self.log("abandoned_hook_failed", job)
         self._end(job, JobState.DEAD, code)

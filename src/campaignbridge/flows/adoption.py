@@ -1,10 +1,11 @@
 """Adopting a remote campaign that was found by its token instead of made just now."""
 
 from campaignbridge.domain.campaign import State
-from campaignbridge.domain.errors import LeaseLost, Unconfirmed
+from campaignbridge.domain.errors import Unconfirmed
 from campaignbridge.domain.ledger import Attempt
 from campaignbridge.domain.provider import Found, RemoteStatus
 from campaignbridge.flows.content_claim import follow_content
+from campaignbridge.flows.refusals import overtaken
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.campaigns import Dossier
 from campaignbridge.store.unit import Unit
@@ -14,7 +15,7 @@ STATES: dict[RemoteStatus, State] = {
     RemoteStatus.SCHEDULED: State.SCHEDULED,
     RemoteStatus.SENDING: State.SENDING,
     RemoteStatus.CANCELLING: State.SENDING,
-    RemoteStatus.SENT: State.SENT,
+    RemoteStatus.SENT: State.SENDING,  # a search has no figures: the next look says whether anybody was mailed
     RemoteStatus.CANCELLED: State.CANCELLED,
     RemoteStatus.FAILED: State.FAILED,
 }
@@ -62,12 +63,11 @@ def adopt_unasked(unit: Unit, wiring: Wiring, dossier: Dossier, found: Found, at
     """Adopt what a handoff found, as a create that succeeded without a request; return the new state."""
     campaign = dossier.campaign
     state = state_of(found, dossier)
-    if not unit.ledger.adopted(attempt) or not unit.campaigns.follow(
-        campaign, state, look_in_ms=look_in_ms(state), flag=None
-    ):
-        raise LeaseLost("Somebody changed the campaign meanwhile.", todo="Repeat the command.", retry_after=1)
+    adopted = unit.ledger.adopted(attempt)
     identify(unit, dossier, found, state)
-    follow_content(unit, dossier, state, attempt_id=attempt.id)
+    flag = follow_content(unit, dossier, state, attempt_id=attempt.id)
+    if not adopted or not unit.campaigns.follow(campaign, state, look_in_ms=look_in_ms(state), flag=flag):
+        raise overtaken(campaign.id)
     if look_in_ms(state) is not None:
         wiring.wake_watch(unit, campaign.id, in_ms=0)
     unit.events.add(

@@ -110,7 +110,7 @@ def create(wiring: Wiring, new: NewCampaign, *, actor: Actor) -> Dossier:
 def check(wiring: Wiring, campaign_id: str, *, actor: Actor) -> Checked:
     """Run preflight: the stored content, and whether the audience exists at the provider."""
     actor.require("read")
-    with wiring.store.unit() as unit:
+    with wiring.store.reading() as unit:
         dossier = unit.campaigns.get(campaign_id)
         snapshot = unit.campaigns.snapshot(dossier.campaign)
     return _check(wiring, dossier, snapshot)
@@ -121,7 +121,7 @@ def submit(
 ) -> tuple[Dossier, Checked]:
     """Hand a draft in for review; raise `ValidationFailed` with the first thing that is wrong."""
     actor.require("author")
-    with wiring.store.unit() as unit:
+    with wiring.store.reading() as unit:
         dossier = unit.campaigns.get(campaign_id)
         snapshot = unit.campaigns.snapshot(dossier.campaign)
     campaign = dossier.campaign

@@ -83,7 +83,7 @@ def find_connection(wiring: Wiring, ref: str) -> Connection:
     """Return a connection by id or label; raise `NotFound`."""
     connection = None
     if _LABEL.fullmatch(ref):
-        with wiring.store.unit() as unit:
+        with wiring.store.reading() as unit:
             connection = unit.accounts.find(ref)
     if connection is None:
         raise NotFound(f"There is no connection {ref[:40]!a}.", todo="connections list shows what there is.")
@@ -93,7 +93,7 @@ def find_connection(wiring: Wiring, ref: str) -> Connection:
 def list_connections(wiring: Wiring, *, actor: Actor) -> list[Connection]:
     """Return every connection by label."""
     actor.require("read")
-    with wiring.store.unit() as unit:
+    with wiring.store.reading() as unit:
         return unit.accounts.all()
 
 

@@ -28,7 +28,7 @@ from campaignbridge.domain.ledger import (
 from campaignbridge.domain.provider import Observation, RemoteStatus
 from campaignbridge.flows.guard import known_remote, require_nothing_landing, require_sendable
 from campaignbridge.flows.handoff import require_frozen
-from campaignbridge.flows.holding import Work, working_on
+from campaignbridge.flows.holding import Held, Work, working_on
 from campaignbridge.flows.once import Intent, perform
 from campaignbridge.flows.refusals import sent_elsewhere
 from campaignbridge.flows.replay import answer_replay
@@ -84,13 +84,12 @@ def send(
             raise
         if isinstance(prepared, Sent):
             return prepared
-        attempt, _ = perform(
-            work.held,
-            prepared.provider,
-            prepared.intent,
-            lambda line: prepared.provider.send(line, prepared.seen.remote_id, limit_ms=MUTATION_LIMIT_MS),
-        )
-        return Sent(attempt.id, prepared.seen.recipient_count, replay=False)
+        try:
+            return _perform(work.held, prepared)
+        except Refusal as refusal:
+            if "attempt" not in refusal.facts:  # else the attempt has left its own
+                _note_refusal(wiring, work.dossier, actor, refusal)
+            raise
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +99,17 @@ class _Prepared:
     provider: Provider
     intent: Intent
     seen: Observation
+
+
+def _perform(held: Held, prepared: _Prepared) -> Sent:
+    provider, remote_id = prepared.provider, prepared.seen.remote_id
+    attempt, _ = perform(
+        held,
+        provider,
+        prepared.intent,
+        lambda line: provider.send(line, remote_id, limit_ms=MUTATION_LIMIT_MS),
+    )
+    return Sent(attempt.id, prepared.seen.recipient_count, replay=False)
 
 
 def _prepare(

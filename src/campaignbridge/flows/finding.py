@@ -59,15 +59,12 @@ class Writer:
             self.unit.ledger.settle(attempt.id, status, answered=False, error_code=code, retryable=failed)
         )
         look_in_ms = cadence.recheck(0) if absent else self.next_look(target)
-        require(
-            self.unit.campaigns.settle(
-                campaign.id, attempt.id, target, look_in_ms=look_in_ms, flag=self.flag(target, attempt=None)
-            )
-        )
         delivered = attempt.operation is Operation.SEND and not failed
         absent_at = self.dossier.now if absent else None
         self.observed(reconciled=True, went=delivered or target in WENT, absent_at=absent_at)
-        follow_content(self.unit, self.dossier, target, attempt_id=attempt.id)
+        flag = follow_content(self.unit, self.dossier, target, attempt_id=attempt.id)
+        flag = flag or self.flag(target, attempt=None)
+        require(self.unit.campaigns.settle(campaign.id, attempt.id, target, look_in_ms=look_in_ms, flag=flag))
         self.wake(look_in_ms)
         self.event(
             "reconciled",
@@ -225,8 +222,8 @@ def _adopt(writer: Writer, found: Found) -> str:
     require(unit.ledger.settle(attempt.id, Status.SUCCEEDED, answered=False, remote_id=found.remote_id))
     adoption.identify(unit, dossier, found, state)
     look_in_ms = adoption.look_in_ms(state)
-    require(unit.campaigns.settle(dossier.campaign.id, attempt.id, state, look_in_ms=look_in_ms))
-    follow_content(unit, dossier, state, attempt_id=attempt.id)
+    flag = follow_content(unit, dossier, state, attempt_id=attempt.id)
+    require(unit.campaigns.settle(dossier.campaign.id, attempt.id, state, look_in_ms=look_in_ms, flag=flag))
     writer.wake(look_in_ms)
     writer.event("reconciled", attempt_id=attempt.id, operation="create", applied=True, state=state.value)
     return "settled"
@@ -235,13 +232,10 @@ def _adopt(writer: Writer, found: Found) -> str:
 def _follow(writer: Writer, target: State, *, unexplained: bool) -> None:
     campaign = writer.dossier.campaign
     look_in_ms = writer.next_look(target)
-    require(
-        writer.unit.campaigns.follow(
-            campaign, target, look_in_ms=look_in_ms, flag=writer.flag(target, attempt=None)
-        )
-    )
     writer.observed(reconciled=True, went=target in WENT)
-    follow_content(writer.unit, writer.dossier, target, attempt_id="")
+    flag = follow_content(writer.unit, writer.dossier, target, attempt_id="")
+    flag = flag or writer.flag(target, attempt=None)
+    require(writer.unit.campaigns.follow(campaign, target, look_in_ms=look_in_ms, flag=flag))
     writer.wake(look_in_ms)
     writer.event("followed", state=target.value, unexplained=unexplained)
 
@@ -275,6 +269,8 @@ def _stop(writer: Writer, reason: str) -> None:
     """Stop looking: only a person can go on. The same reason again leaves no second event."""
     campaign, remote = writer.dossier.campaign, writer.dossier.remote
     negative = remote.negative.verdict if remote is not None and remote.negative is not None else None
+    if negative is not None and negative.value != reason:
+        negative = None  # a reading in between said something else
     writer.observed(reconciled=False, negative=negative, absent_at=_absent_at(writer.dossier))
     writer.watch(None, stopped=reason)
     if campaign.stopped_reason != reason:

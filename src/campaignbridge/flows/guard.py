@@ -139,10 +139,10 @@ def assert_draft(provider: Provider, dossier: Dossier, snapshot: Snapshot, held:
         raise unreadable(provider, outcome)
     # An older upload without an answer keeps its own announcement until it can no longer land.
     older = remote.may_be_written_until()
-    landing = older is not None and dossier.now < older
+    earlier = remote.writing_until if older is not None and dossier.now < older else None
     synced = isinstance(outcome, Accepted)
     with held.wiring.store.unit() as unit:
-        if not unit.remotes.stop_writing(remote, announced, synced=synced, clear=not landing):
+        if not unit.remotes.stop_writing(remote, announced, synced=synced, earlier=earlier):
             raise lease_lost()
     if isinstance(outcome, Refused):
         raise refused(provider, outcome, None)

@@ -18,7 +18,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar, assert_never
 
-from campaignbridge.domain import cadence
 from campaignbridge.domain.content import Snapshot
 from campaignbridge.domain.errors import CommitUnknown
 from campaignbridge.domain.ledger import (
@@ -79,7 +78,7 @@ def perform(
         attempt = _commit_intent(held, intent)
         if too_late(held, checked):
             record_not_called(held, attempt)
-            raise lease_lost()
+            raise lease_lost(attempt)
         outcome = _call_once(call, line)
     finally:
         line.close()
@@ -145,10 +144,11 @@ def _write_intent(unit: Unit, held: Held, intent: Intent, attempt: Attempt) -> A
     deadline_at = unit.ledger.insert(attempt, deadline_ms=FIRST_BYTE_MS + MUTATION_LIMIT_MS)
     if deadline_at is None:
         raise overtaken(campaign.id)
-    if not unit.campaigns.claim(campaign, attempt.id, look_at=deadline_at + SETTLE_MS):
-        raise overtaken(campaign.id)
     if intent.operation is Operation.CREATE:
         unit.remotes.begin(campaign)
+    delivers = intent.operation in (Operation.SEND, Operation.SCHEDULE)
+    if not unit.campaigns.claim(campaign, attempt.id, look_at=deadline_at + SETTLE_MS, delivers=delivers):
+        raise overtaken(campaign.id)
     if intent.claims is not None and not unit.ledger.claim_content(
         account=campaign.account,
         audience=campaign.audience,
@@ -157,8 +157,7 @@ def _write_intent(unit: Unit, held: Held, intent: Intent, attempt: Attempt) -> A
         attempt_id=attempt.id,
     ):
         raise sent_elsewhere(unit.campaigns.get(campaign.id).content_holder)
-    # No later than any look that an outcome asks for, so that an accepted one need not queue it anew.
-    held.wiring.wake_watch(unit, campaign.id, in_ms=cadence.while_sending(age_ms=0))
+    held.wiring.wake_watch(unit, campaign.id, in_ms=FIRST_BYTE_MS + MUTATION_LIMIT_MS + SETTLE_MS)
     unit.events.add(
         f"{intent.operation.value}_requested",
         campaign_id=campaign.id,

@@ -12,6 +12,7 @@ from campaignbridge.domain.campaign import State
 from campaignbridge.domain.errors import StoreGone
 from campaignbridge.domain.ledger import ACCEPTED_STATE, Attempt, Operation, Status
 from campaignbridge.domain.provider import Accepted, Ambiguous, Outcome, Refused, RemoteStatus
+from campaignbridge.flows.content_claim import follow_content
 from campaignbridge.flows.holding import Held
 from campaignbridge.flows.refusals import unrecorded
 from campaignbridge.flows.wiring import Wiring
@@ -74,29 +75,45 @@ def _write_accepted(unit: Unit, held: Held, attempt: Attempt, value: object) -> 
     if not unit.ledger.settle(attempt.id, Status.SUCCEEDED, answered=True, remote_id=remote_id):
         _write_late(unit, held, attempt, accepted=True, value=value)
         return
+    _write_remote(unit, attempt, value)
     state = ACCEPTED_STATE[attempt.operation]
-    if created:
-        unit.remotes.identify(
-            attempt.campaign_id,
-            attempt.generation,
-            str(value),
-            status=RemoteStatus.DRAFT.value,
-            went=False,
-            content_pending=True,
-        )
-    else:
-        unit.remotes.accepted(
-            attempt.campaign_id, attempt.generation, status=state.value, went=state is State.SENDING
-        )
     look_in_ms = cadence.while_sending(age_ms=0) if state is State.SENDING else None
     settled = unit.campaigns.settle(attempt.campaign_id, attempt.id, state, look_in_ms=look_in_ms)
     assert settled, "the campaign's open attempt is this one while it is unresolved"
+    if look_in_ms is not None:  # also where the watch of the intent has stopped meanwhile
+        held.wiring.wake_watch(unit, attempt.campaign_id, in_ms=look_in_ms)
     unit.events.add(
         f"{attempt.operation.value}_accepted",
         campaign_id=attempt.campaign_id,
         actor=attempt.actor,
         attempt_id=attempt.id,
     )
+
+
+def _write_remote(unit: Unit, attempt: Attempt, value: object) -> None:
+    """Record what an accepted request makes of the remote campaign."""
+    if attempt.operation is not Operation.CREATE:
+        state = ACCEPTED_STATE[attempt.operation]
+        unit.remotes.accepted(
+            attempt.campaign_id, attempt.generation, status=state.value, went=state is State.SENDING
+        )
+        return
+    known = unit.remotes.identify(
+        attempt.campaign_id,
+        attempt.generation,
+        str(value),
+        status=RemoteStatus.DRAFT.value,
+        went=False,
+        content_pending=True,
+    )
+    if not known:  # another one took its place: this one is never sent, and a person may delete it
+        unit.events.add(
+            "draft_orphaned",
+            campaign_id=attempt.campaign_id,
+            actor=attempt.actor,
+            attempt_id=attempt.id,
+            remote_id=str(value),
+        )
 
 
 def _write_refused(unit: Unit, held: Held, attempt: Attempt, outcome: Refused) -> None:
@@ -153,27 +170,17 @@ def _write_late(unit: Unit, held: Held, attempt: Attempt, *, accepted: bool, val
         settled_as=stored.status.value,
         possible_double=double,
     )
-    if not double:
-        return
-    # It took effect after it had been taken for not applied: a person must look, and the watch too.
-    unit.campaigns.alarm(attempt.campaign_id, "possible_double")
-    if attempt.operation is Operation.CREATE:
-        unit.remotes.identify(
-            attempt.campaign_id,
-            attempt.generation,
-            str(value),
-            status=RemoteStatus.DRAFT.value,
-            went=False,
-            content_pending=True,
-        )
-    else:
-        unit.remotes.accepted(
-            attempt.campaign_id,
-            attempt.generation,
-            status=ACCEPTED_STATE[attempt.operation].value,
-            went=attempt.operation is Operation.SEND,
-        )
-    if unit.campaigns.look_now(attempt.campaign_id):
+    if double:
+        _write_double(unit, held, attempt, value)
+
+
+def _write_double(unit: Unit, held: Held, attempt: Attempt, value: object) -> None:
+    """Record what took effect after it had been taken for not applied: a person must look, and the watch."""
+    _write_remote(unit, attempt, value)
+    if attempt.operation is Operation.SEND:
+        dossier = unit.campaigns.get(attempt.campaign_id)
+        follow_content(unit, dossier, State.SENDING, attempt_id=attempt.id)
+    if unit.campaigns.alarm(attempt.campaign_id, "possible_double"):
         held.wiring.wake_watch(unit, attempt.campaign_id, in_ms=0)
 
 
@@ -203,6 +210,6 @@ def _close(unit: Unit, held: Held, attempt: Attempt, *, absent: bool, flag: str 
         attempt.campaign_id, attempt.id, attempt.from_state, look_in_ms=look_in_ms, flag=flag
     )
     assert settled, "the campaign's open attempt is this one while it is unresolved"
-    unit.ledger.keep_content(attempt.campaign_id, keep_ms=-1)
+    unit.ledger.free_content(attempt.campaign_id)
     if look_in_ms is not None:
         held.wiring.wake_watch(unit, attempt.campaign_id, in_ms=look_in_ms)

@@ -12,12 +12,13 @@ from campaignbridge.domain.provider import Ambiguous, Refused
 from campaignbridge.ports import Provider
 
 
-def lease_lost() -> LeaseLost:
-    """Return the refusal of a call that would have outlived its lease."""
+def lease_lost(attempt: Attempt | None = None) -> LeaseLost:
+    """Return the refusal of a call that would have outlived its lease, with the attempt it was not made for."""
     return LeaseLost(
         "This took too long, and somebody else may be working on the campaign now. Nothing was sent.",
         todo="Repeat the command: it starts with fresh facts.",
         retry_after=1,
+        attempt=attempt_facts(attempt, Status.FAILED) if attempt else None,
     )
 
 

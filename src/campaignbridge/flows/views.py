@@ -39,7 +39,7 @@ class CampaignView:
 def show(wiring: Wiring, campaign_id: str, *, actor: Actor) -> CampaignView:
     """Return all that is known of one campaign."""
     actor.require("read")
-    with wiring.store.unit() as unit:
+    with wiring.store.reading() as unit:
         dossier = unit.campaigns.get(campaign_id)
         key = campaign_key(campaign_id)
         held = [row for row in unit.locks.held() if row["key"] == key and row["held_until"] >= row["now"]]
@@ -55,14 +55,14 @@ def show(wiring: Wiring, campaign_id: str, *, actor: Actor) -> CampaignView:
 def newest(wiring: Wiring, *, actor: Actor, most: int = 50) -> list[Row]:
     """Return the newest campaigns."""
     actor.require("read")
-    with wiring.store.unit() as unit:
+    with wiring.store.reading() as unit:
         return unit.campaigns.newest(most=most)
 
 
 def timeline(wiring: Wiring, campaign_id: str, *, actor: Actor) -> list[Row]:
     """Return what happened to a campaign, oldest first."""
     actor.require("read")
-    with wiring.store.unit() as unit:
+    with wiring.store.reading() as unit:
         unit.campaigns.get(campaign_id)
         return unit.events.of_campaign(campaign_id)
 
@@ -70,21 +70,21 @@ def timeline(wiring: Wiring, campaign_id: str, *, actor: Actor) -> list[Row]:
 def locks(wiring: Wiring, *, actor: Actor) -> list[Row]:
     """Return every lock that is held or was left behind."""
     actor.require("read")
-    with wiring.store.unit() as unit:
+    with wiring.store.reading() as unit:
         return unit.locks.held()
 
 
 def jobs(wiring: Wiring, *, actor: Actor, state: str = "", most: int = 50) -> list[Row]:
     """Return the newest jobs."""
     actor.require("read")
-    with wiring.store.unit() as unit:
+    with wiring.store.reading() as unit:
         return unit.jobs.newest(state=state, most=most)
 
 
 def job(wiring: Wiring, job_id: str, *, actor: Actor) -> Row:
     """Return one job."""
     actor.require("read")
-    with wiring.store.unit() as unit:
+    with wiring.store.reading() as unit:
         row = unit.jobs.get(job_id)
     if row is None:
         raise NotFound(f"There is no job {job_id[:40]}.", todo="jobs list shows what there is.")
@@ -112,10 +112,12 @@ def actions(dossier: Dossier, actor: Actor) -> tuple[Action, ...]:
             why_not = "an earlier request is not confirmed"
         elif campaign.state not in states and not _pending_content(name, dossier):
             why_not = f"it is {campaign.state.value}"
+        elif name == "send" and remote is not None and remote.went:
+            why_not = "it may have gone already"
         elif name == "send" and remote is not None and remote.content_pending:
             why_not = "its content is not known to be uploaded; ask for the draft again"
         found.append(Action(name, what, not why_not, why_not))
-    moving = campaign.open_attempt is not None or campaign.look_at is not None or campaign.stopped_reason
+    moving = campaign.open_attempt or campaign.look_at is not None or campaign.stopped_reason or campaign.flag
     reachable = campaign.open_attempt is not None or (remote is not None and remote.remote_id is not None)
     reads = bool(moving) and reachable
     found.append(

@@ -39,13 +39,18 @@ def give_up(wiring: Wiring, job: Job) -> None:
     with wiring.store.unit() as unit:
         if unit.campaigns.give_up(campaign_id, "watch_failed"):
             unit.events.add("watch_stopped", campaign_id=campaign_id, actor=None, reason="watch_failed")
+            return
+        dossier = unit.campaigns.get(campaign_id)
+        look_at = dossier.campaign.look_at
+        if look_at is not None:  # a later wish, say of a fresh intent, is not this job's to give up
+            wiring.wake_watch(unit, campaign_id, in_ms=look_at - dossier.now)
 
 
 def watch(wiring: Wiring, job: Job) -> JobOutcome:
     """Look at one campaign if it is time; return when to come back."""
     campaign_id = _campaign_of(job)
     try:
-        with wiring.store.unit() as unit:
+        with wiring.store.reading() as unit:
             dossier = unit.campaigns.get(campaign_id)
         look_at = dossier.campaign.look_at
         if look_at is None:
@@ -78,9 +83,7 @@ def _after_miss(wiring: Wiring, job: Job, flag: str | None, retry_after_s: int) 
         flag = flag or "no_reading"
     if flag is not None:
         with wiring.store.unit() as unit:
-            campaign = unit.campaigns.get(_campaign_of(job)).campaign
-            if campaign.look_at is not None:
-                unit.campaigns.watch(campaign, look_in_ms=wait_ms, stopped_reason=None, flag=flag)
+            unit.campaigns.flag(unit.campaigns.get(_campaign_of(job)).campaign, flag)
     return Again(after_ms=wait_ms, payload={"misses": misses})
 
 

@@ -130,8 +130,8 @@ class Campaigns:
             == 1
         )
 
-    def claim(self, campaign: Campaign, attempt_id: str, *, look_at: int) -> bool:
-        """Open an attempt; False when somebody was faster or a request is unresolved."""
+    def claim(self, campaign: Campaign, attempt_id: str, *, look_at: int, delivers: bool) -> bool:
+        """Open an attempt; False when somebody was faster, a request is unresolved, or it went already."""
         return (
             self._tx.run(
                 "campaigns.claim",
@@ -140,6 +140,7 @@ class Campaigns:
                 from_state=campaign.state.value,
                 attempt_id=attempt_id,
                 look_at=look_at,
+                delivers=int(delivers),
             )
             == 1
         )
@@ -213,12 +214,17 @@ class Campaigns:
         """Have a campaign looked at now, also if its watch had stopped; False when it is finished."""
         return self._tx.run("campaigns.look_now", id=campaign_id) == 1
 
-    def alarm(self, campaign_id: str, flag: str) -> None:
-        """Flag a person, whatever the version."""
-        self._tx.run("campaigns.alarm", id=campaign_id, flag=flag)
+    def alarm(self, campaign_id: str, flag: str) -> bool:
+        """Flag a person, as a version of its own; say whether the campaign is now to be looked at."""
+        row = self._tx.one("campaigns.alarm", id=campaign_id, flag=flag)
+        return row is not None and row["look_at"] is not None
+
+    def flag(self, campaign: Campaign, flag: str) -> bool:
+        """Flag a person while the watch goes on; False when somebody changed the campaign since it was read."""
+        return self._tx.run("campaigns.flag", id=campaign.id, version=campaign.version, flag=flag) == 1
 
     def give_up(self, campaign_id: str, reason: str) -> bool:
-        """Stop a watch that can't go on by itself; False when nothing was to be looked at."""
+        """Stop a watch that can't go on by itself; False when nothing is due to be looked at."""
         return self._tx.run("campaigns.give_up", id=campaign_id, reason=reason) == 1
 
     def restart_stopped(self, connection_id: str) -> list[str]:

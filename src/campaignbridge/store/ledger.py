@@ -4,6 +4,7 @@ from campaignbridge.domain.campaign import State
 from campaignbridge.domain.ledger import Attempt, Operation, Status
 from campaignbridge.ports import Row, Transaction
 
+KEEP_SENT_MS = 30 * 24 * 3_600_000  # the same content doesn't go to the same audience again so soon
 FAR_AHEAD_MS = 9_000_000_000_000_000  # held until somebody says otherwise
 
 
@@ -109,8 +110,17 @@ class Ledger:
         )
 
     def keep_content(self, campaign_id: str, *, keep_ms: int) -> None:
-        """Hold the campaign's claim for `keep_ms` more; a negative number frees it."""
+        """Hold the campaign's claim for `keep_ms` more."""
         self._tx.run("claims.keep_until", campaign_id=campaign_id, keep_ms=keep_ms)
+
+    def free_content(self, campaign_id: str) -> None:
+        """Free the campaign's claim, or hand it to a twin that went without it meanwhile."""
+        twin = self._tx.one("claims.twin_on_its_way", campaign_id=campaign_id, keep_ms=KEEP_SENT_MS)
+        if twin is None:
+            self._tx.run("claims.keep_until", campaign_id=campaign_id, keep_ms=-1)
+        else:
+            until = twin["over_at"] + KEEP_SENT_MS if twin["over_at"] is not None else FAR_AHEAD_MS
+            self._tx.run("claims.hand_over", campaign_id=campaign_id, twin_id=twin["id"], until=until)
 
 
 def attempt_of(row: Row) -> Attempt:

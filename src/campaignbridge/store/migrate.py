@@ -62,7 +62,7 @@ def migrations(dialect: str) -> tuple[Migration, ...]:
 
 def current(database: Sqlite | Postgres) -> int:
     """Return the schema's version: 0 for an empty store. Raises `StoreUnusable` for one that can't be used."""
-    with database.transaction() as tx:
+    with database.transaction(write=False) as tx:
         return _current(tx, migrations(database.dialect))
 
 

@@ -15,7 +15,7 @@ from campaignbridge.store.sql import Catalogue, catalogue
 
 CONNECT_TIMEOUT_S = 10
 _SESSION = (
-    "SET statement_timeout = '30s'; SET lock_timeout = '10s'; "
+    "SET default_transaction_isolation = 'read committed'; SET statement_timeout = '30s'; SET lock_timeout = '10s'; "
     "SET idle_in_transaction_session_timeout = '60s'; SET client_encoding = 'UTF8'"
 )
 _UNUSABLE = (
@@ -83,12 +83,12 @@ class Postgres:
         return "Postgres(...)"  # the URL may hold a password
 
     @contextmanager
-    def transaction(self) -> Iterator[PostgresTransaction]:
+    def transaction(self, *, write: bool = True) -> Iterator[PostgresTransaction]:
         """Open a transaction; see `ports.Database`."""
         with self._translated():
             connection = self._connection()
             assert connection.info.transaction_status is TransactionStatus.IDLE, "a unit inside of a unit"
-            connection.execute("BEGIN ISOLATION LEVEL READ COMMITTED")
+            connection.execute("BEGIN" if write else "BEGIN READ ONLY")
             try:
                 yield PostgresTransaction(connection, self._statements)
             except BaseException:

@@ -63,10 +63,12 @@ class Remotes:
         )
         return row["writing_until"] if row else None
 
-    def stop_writing(self, remote: RemoteCampaign, writing_until: int, *, synced: bool, clear: bool) -> bool:
+    def stop_writing(
+        self, remote: RemoteCampaign, writing_until: int, *, synced: bool, earlier: int | None
+    ) -> bool:
         """Say that the announced upload had a definite answer; False when another one was announced since.
 
-        Without `clear` the announcement stays: an earlier upload may still land.
+        `earlier` is the announcement of an earlier upload that may still land.
         """
         return (
             self._tx.run(
@@ -75,7 +77,7 @@ class Remotes:
                 generation=remote.generation,
                 writing_until=writing_until,
                 synced=int(synced),
-                clear=int(clear),
+                earlier=earlier,
             )
             == 1
         )

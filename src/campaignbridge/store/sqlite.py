@@ -77,12 +77,12 @@ class Sqlite:
         return f"Sqlite({self.path!r})"
 
     @contextmanager
-    def transaction(self) -> Iterator[SqliteTransaction]:
-        """Open an immediate transaction; see `ports.Database`."""
+    def transaction(self, *, write: bool = True) -> Iterator[SqliteTransaction]:
+        """Open a transaction, immediate unless it only reads; see `ports.Database`."""
         with _translated():
             connection = self._connection()
-            # Never deferred: an upgrade from reading to writing fails at once, whatever the timeout.
-            connection.execute("BEGIN IMMEDIATE")
+            # A deferred one that comes to write fails at once, whatever the timeout.
+            connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
             try:
                 yield SqliteTransaction(connection, self._statements)
             except BaseException:

@@ -32,12 +32,14 @@ class Unit:
         assert row is not None
         return int(row["now"])
 
-    def installation(self, fresh_id: str) -> str:
-        """Return the installation's id, giving it `fresh_id` when it has none yet."""
-        self._tx.run("installation.create", id=fresh_id)
+    def installation(self) -> str | None:
+        """Return the installation's id; None when it has none yet."""
         row = self._tx.one("installation.get")
-        assert row is not None
-        return str(row["id"])
+        return None if row is None else str(row["id"])
+
+    def name_installation(self, fresh_id: str) -> None:
+        """Give the installation its id, unless it has one."""
+        self._tx.run("installation.create", id=fresh_id)
 
 
 class Store:
@@ -50,4 +52,10 @@ class Store:
     def unit(self) -> Iterator[Unit]:
         """Open a transaction: committed when the block ends, rolled back when it raises."""
         with self.database.transaction() as tx:
+            yield Unit(tx)
+
+    @contextmanager
+    def reading(self) -> Iterator[Unit]:
+        """Open a transaction that only reads: one moment's view, and it waits for no writer."""
+        with self.database.transaction(write=False) as tx:
             yield Unit(tx)

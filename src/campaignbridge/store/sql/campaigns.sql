@@ -64,11 +64,13 @@ WHERE id = :id AND version = :version AND open_attempt IS NULL AND state = :from
 
 -- name: claim
 -- The intent: nobody changed the campaign since its checks, nothing of it is unresolved, and from now on
--- the request has an owner, the watch.
+-- the request has an owner, the watch. What is to be delivered isn't known to have gone already.
 UPDATE campaigns
 SET open_attempt = :attempt_id, version = version + 1, look_at = :look_at, stopped_reason = NULL,
     flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE NULL END
 WHERE id = :id AND version = :version AND state = :from_state AND open_attempt IS NULL
+    AND (:delivers = 0 OR NOT EXISTS (SELECT 1 FROM remote_campaigns r
+        WHERE r.campaign_id = campaigns.id AND r.generation = campaigns.generation AND r.went = 1))
 
 -- name: settle
 -- The open attempt is this one, so its outcome is recorded once; the version may have moved by nobody else
@@ -113,12 +115,25 @@ UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
 WHERE id = :id AND open_attempt IS NULL AND state NOT IN ('sent', 'cancelled', 'archived')
 
 -- name: alarm
--- For a possible double: flags a person, whatever the version.
-UPDATE campaigns SET flag = :flag WHERE id = :id
+-- For a possible double: flags a person, and has it looked at unless it is finished or a request is open. It is
+-- a version of its own, so that whoever is checking or looking just now starts anew. The graver flag stays.
+UPDATE campaigns
+SET flag = CASE WHEN flag = 'possible_double' THEN flag ELSE :flag END, version = version + 1,
+    look_at = CASE WHEN open_attempt IS NULL AND state NOT IN ('sent', 'cancelled', 'archived') THEN now_ms()
+        ELSE look_at END,
+    stopped_reason = CASE WHEN open_attempt IS NULL AND state NOT IN ('sent', 'cancelled', 'archived') THEN NULL
+        ELSE stopped_reason END
+WHERE id = :id
+RETURNING look_at, version
+
+-- name: flag
+-- For a watch that goes on: says what a person should know. Nobody changed the campaign since it was read.
+UPDATE campaigns SET flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE :flag END
+WHERE id = :id AND version = :version AND look_at IS NOT NULL
 
 -- name: give_up
--- The watch can't go on by itself: whatever was to be looked at needs a person now.
-UPDATE campaigns SET look_at = NULL, stopped_reason = :reason WHERE id = :id AND look_at IS NOT NULL
+-- The watch can't go on by itself: what was due to be looked at needs a person now.
+UPDATE campaigns SET look_at = NULL, stopped_reason = :reason WHERE id = :id AND look_at <= now_ms()
 
 -- name: restart_stopped
 -- After a key opens the right account again: every watch of that connection that had stopped on it.

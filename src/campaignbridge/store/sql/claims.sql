@@ -11,3 +11,21 @@ WHERE content_claims.until < now_ms() OR content_claims.campaign_id = :campaign_
 -- By the campaign that holds it: nothing was sent (now), or it went out (30 days more).
 UPDATE content_claims SET until = now_ms() + :keep_ms
 WHERE campaign_id = :campaign_id
+
+-- name: twin_on_its_way
+-- Another campaign with the content that this one holds, that is on its way or went lately without a claim.
+SELECT c.id, CASE WHEN c.state IN ('sent', 'failed', 'cancelled') THEN c.state_changed_at END AS over_at
+FROM content_claims h
+JOIN connections k ON k.account = h.account
+JOIN campaigns c ON c.connection_id = k.id AND c.audience = h.audience
+    AND c.approved_fingerprint = h.fingerprint AND c.id <> h.campaign_id
+WHERE h.campaign_id = :campaign_id
+    AND (c.state IN ('scheduled', 'sending', 'unknown')
+        OR (c.state IN ('sent', 'failed', 'cancelled') AND c.state_changed_at > now_ms() - :keep_ms))
+ORDER BY over_at DESC, c.id
+LIMIT 1
+
+-- name: hand_over
+-- By the campaign that holds it, to the twin that was found on its way.
+UPDATE content_claims SET campaign_id = :twin_id, attempt_id = '', until = :until
+WHERE campaign_id = :campaign_id

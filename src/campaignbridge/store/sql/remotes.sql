@@ -26,9 +26,9 @@ RETURNING writing_until
 
 -- name: stop_writing
 -- A definite answer came to the upload that was announced with this very time; if somebody has announced
--- another one since, that one stays announced. `clear` is 0 while an earlier upload may still land.
+-- another one since, that one stays announced. What is left is an earlier upload that may still land, if any.
 UPDATE remote_campaigns
-SET writing_until = CASE WHEN :clear = 1 THEN NULL ELSE writing_until END,
+SET writing_until = CAST(:earlier AS bigint),
     content_pending = CASE WHEN :synced = 1 THEN 0 ELSE content_pending END
 WHERE campaign_id = :campaign_id AND generation = :generation AND writing_until = :writing_until
 

@@ -55,6 +55,8 @@ CREATE TABLE campaigns (
 
 CREATE INDEX campaigns_to_look_at ON campaigns (look_at) WHERE look_at IS NOT NULL;
 
+CREATE INDEX campaigns_of_content ON campaigns (approved_fingerprint) WHERE approved_fingerprint IS NOT NULL;
+
 CREATE INDEX campaigns_newest ON campaigns (created_at, id);
 
 CREATE TABLE snapshots (
