@@ -15,7 +15,7 @@ from campaignbridge.domain.provider import Accepted
 from campaignbridge.engine.runtime import Runtime
 from campaignbridge.engine.tick import tick
 from campaignbridge.flows.holding import Held
-from campaignbridge.flows.once import record
+from campaignbridge.flows.outcome import record
 from campaignbridge.host import HostChance, HostClock, process_identity
 from campaignbridge.ports import Mark
 from campaignbridge.providers.registry import open_provider

@@ -2,8 +2,12 @@
 
 import pytest
 
+from campaignbridge.domain.lock import Lease, campaign_key
+from campaignbridge.domain.provider import Accepted
+from campaignbridge.flows.holding import Held
+from campaignbridge.flows.outcome import record
 from flows.test_campaign_handoff import create_by_hand
-from support.world import DANA, HTML, READS, refused
+from support.world import DANA, HTML, PEOPLE, READS, refused
 
 pytest_plugins = ["support.stores", "support.world"]
 
@@ -44,7 +48,7 @@ def test_a_lost_create_is_found_by_its_mark_and_adopted(world):
 
 @pytest.mark.parametrize(
     ("status", "state"),
-    [("schedule", "scheduled"), ("sending", "sending"), ("sent", "sent"), ("canceled", "cancelled")],
+    [("schedule", "scheduled"), ("sending", "sending"), ("sent", "sending"), ("canceled", "cancelled")],
 )
 def test_a_lost_create_is_adopted_in_whatever_state_it_is_by_now(world, status, state):
     campaign_id = lost(world)
@@ -54,6 +58,15 @@ def test_a_lost_create_is_adopted_in_whatever_state_it_is_by_now(world, status, 
     with refused("invalid_state"):
         world.send(campaign_id)
     assert world.posts() == 0
+
+
+@pytest.mark.parametrize(("mailed", "state"), [(PEOPLE, "sent"), (0, "sending")])
+def test_a_lost_create_that_is_sent_by_now_is_sent_once_a_reading_says_to_how_many(world, mailed, state):
+    campaign_id = lost(world)
+    world.rewrite(only(world, campaign_id), status="sent", emails_sent=mailed)
+    world.run(hours=1)
+    assert world.state(campaign_id) == state
+    assert world.campaign(campaign_id).flag == (None if mailed else "sent_zero")
 
 
 def test_a_lost_create_that_somebody_finished_and_sent_by_hand_is_followed_to_sent(world):
@@ -181,3 +194,30 @@ def test_what_was_found_is_of_another_generation_than_the_create_and_stays_with_
     world.run(hours=1)
     assert world.campaign(campaign_id).stopped_reason == "contradiction"
     assert world.statuses(campaign_id, "create") == ["unknown"]
+
+
+def test_a_late_answer_to_a_create_after_another_draft_was_made_is_told_and_never_sent(world):
+    campaign_id = world.approved()
+    frozen = world.process()
+    world.meanwhile("create_draft", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        world.draft(campaign_id, bridge=frozen)
+    (attempt,) = world.attempts(campaign_id, "create")
+    world.run(hours=0.5)
+    made = world.draft(campaign_id, "d2").remote_id
+    orphan = create_by_hand(world, campaign_id)
+    held = Held(frozen.wiring, Lease(campaign_key(campaign_id), 1, "gone", None), frozen.wiring.clock.mark())
+    record(held, attempt, Accepted(orphan))
+    (told,) = world.events(campaign_id, "draft_orphaned")
+    assert told["data"]["remote_id"] == orphan
+    assert world.campaign(campaign_id).flag == "possible_double"
+    assert world.remote_id(campaign_id) == made
+    world.send(campaign_id)
+    world.run()
+    (mailed,) = world.sandbox.truth.events("mailed")
+    assert mailed.campaign == made
+
+
+def interrupted():
+    """End the process here, as far as the rest of its own code can tell."""
+    raise KeyboardInterrupt

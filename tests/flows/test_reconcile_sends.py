@@ -7,7 +7,7 @@ from campaignbridge.domain.ledger import SETTLE_MS
 from campaignbridge.domain.lock import Lease, campaign_key
 from campaignbridge.domain.provider import Accepted, Ambiguous, Category, Refused
 from campaignbridge.flows.holding import Held
-from campaignbridge.flows.once import record
+from campaignbridge.flows.outcome import record
 from support.world import HOUR_MS, MINUTE_MS, SEND, refused
 
 pytest_plugins = ["support.stores", "support.world"]

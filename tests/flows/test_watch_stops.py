@@ -2,6 +2,7 @@
 
 import pytest
 
+from campaignbridge.flows.reconcile import look
 from support.world import MINUTE_MS, refused
 
 pytest_plugins = ["support.stores", "support.world"]
@@ -217,3 +218,12 @@ def test_a_bug_in_a_reading_is_tried_again_and_uses_an_attempt(world):
     assert (job["attempts"], job["last_error"]) == (1, "handler_exception")
     world.run()
     assert world.state(campaign_id) == "sent"
+
+
+def test_a_look_that_was_under_way_when_the_watch_was_stopped_reads_nothing(world):
+    campaign_id = world.sending()
+    world.rewrite(world.remote_id(campaign_id), status="archived")
+    stop(world, campaign_id)
+    seen = look(world.bridge.wiring, campaign_id, actor=None)
+    assert (seen.news, seen.reason) == ("stopped", "untracked")
+    assert world.heard() == []

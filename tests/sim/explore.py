@@ -2,13 +2,14 @@
 
 import random
 from collections.abc import Iterator
+from functools import partial
 
 from campaignbridge.bridge import Bridge
 from campaignbridge.sandbox import Fault
 from campaignbridge.store.sql import Catalogue
 from sim.invariants import Violation
-from sim.machine import OPERATOR, Machine
-from sim.people import does_all, sends, ticks
+from sim.machine import MINUTE, OPERATOR, Machine
+from sim.people import does_all, reconciles, sends, ticks
 from sim.scenarios import ALL, Scenario, Strikes, Tally
 from sim.schedule import Strike
 
@@ -143,22 +144,28 @@ def _go_on_from(dumps: list[bytes], number: int, seed: int) -> None:
         raise Violation(f"I1: {created} drafts and {machine.sends_asked()} sends of one campaign")
 
 
+def author_twin(machine: Machine) -> str:
+    """Author a second campaign with the same content, up to its draft; return its id."""
+    made: list[str] = []
+
+    def author(world: Machine, bridge: Bridge) -> None:
+        made.append(world.new_campaign(bridge))
+        bridge.hand_off(made[0], actor=OPERATOR, key="twin")
+
+    machine.spawn("author", author)
+    machine.run()
+    return made[0]
+
+
 def twins(seed: int, *, statements: Catalogue | None = None) -> Tally:
     """Two campaigns with the same content for the same audience are sent at the same time: one may go."""
     tally = Tally(runs=1)
     machine = Machine(seed, statements=statements)
     machine.author(drafted=True)
     first = machine.campaign_id
-    second: list[str] = []
-
-    def author(world: Machine, bridge: Bridge) -> None:
-        second.append(world.new_campaign(bridge))
-        bridge.hand_off(second[0], actor=OPERATOR, key="twin")
-
-    machine.spawn("author", author)
-    machine.run()
-    machine.spawn("a", lambda world, bridge: sends(world, bridge, first))
-    machine.spawn("b", lambda world, bridge: sends(world, bridge, second[0]))
+    second = author_twin(machine)
+    machine.spawn("a", partial(sends, campaign_id=first))
+    machine.spawn("b", partial(sends, campaign_id=second))
     machine.spawn("w1", ticks)
     try:
         machine.run()
@@ -186,21 +193,26 @@ def swarm(seeds: range) -> Tally:
 
 def _one_of_the_swarm(seed: int) -> None:
     chance = random.Random(seed)
-    frozen = chance.random() < 0.3
+    frozen, handled = chance.random() < 0.3, chance.random() < 0.2
     machine = Machine(
         seed,
-        repeated_send="refused" if frozen else "accepted_again",
+        # What no client can prevent, a provider's refusal of a second send has to.
+        repeated_send="refused" if frozen or handled else "accepted_again",
         sending_ms=chance.choice([500, 60_000, 2_000_000]),
+        strict=not (frozen or handled),
     )
     machine.author(drafted=chance.random() < 0.5)
+    targets = [machine.campaign_id]
+    if chance.random() < 0.3:
+        targets.append(author_twin(machine))
     machine.faults(*_random_faults(chance))
     for number in range(chance.randint(1, 3)):
+        target = chance.choice(targets)
         machine.spawn(
             f"person{number}",
-            does_all,
+            chance.choice([partial(does_all, campaign_id=target), reconciles]),
             strikes=dict(_random_strikes(chance, 80, frozen=frozen)),
             at=chance.randrange(0, 20_000),
-            skew_ms=chance.randrange(-60_000, 60_000),
         )
     for number in range(chance.randint(1, 2)):
         machine.spawn(
@@ -209,15 +221,52 @@ def _one_of_the_swarm(seed: int) -> None:
             strikes=dict(_random_strikes(chance, 200, frozen=frozen)),
             at=chance.randrange(0, 20_000),
         )
+    if handled:
+        machine.spawn("hand", partial(_a_hand_at_the_provider, chance=chance))
+    if chance.random() < 0.15:
+        machine.spawn("sky", _an_outage, at=chance.randrange(0, 400_000))
     machine.run()
-    machine.calm()
-    if len(machine.sandbox.truth.events("mailed")) > 1:
-        raise Violation("I1: mailed more than once")
+    machine.calm(told=handled or frozen)
+    _check_world(machine, targets, frozen=frozen, handled=handled)
+
+
+def _check_world(machine: Machine, targets: list[str], *, frozen: bool, handled: bool) -> None:
+    truth = machine.sandbox.truth
+    mailed = truth.events("mailed")
+    flagged = any(
+        str(row["flag"]).startswith("possible_double") for row in machine.rows("SELECT flag FROM campaigns")
+    )
+    # What somebody sends by hand from a draft that nobody asked about isn't seen from here.
+    if len(mailed) > 1 and not handled and not (flagged and frozen):
+        raise Violation(f"I1: one content was mailed {len(mailed)} times")
+    created = len(truth.events("created"))
+    if created > len(targets) and not frozen:
+        raise Violation(f"I1: {created} drafts were created for {len(targets)} campaigns")
+
+
+def _a_hand_at_the_provider(machine: Machine, _bridge: Bridge, *, chance: random.Random) -> None:
+    """Somebody sends or deletes one of our drafts in the provider's own pages, at a moment of their own."""
+    machine.schedule.running.sleep(chance.randrange(500, 500_000))
+    known = machine.rows("SELECT remote_id FROM remote_campaigns WHERE remote_id IS NOT NULL")
+    if not known:
+        return
+    remote_id = chance.choice(known)["remote_id"]
+    if chance.random() < 0.6:
+        machine.by_hand("POST", f"campaigns/{remote_id}/actions/send")
+    else:
+        machine.by_hand("DELETE", f"campaigns/{remote_id}")
+
+
+def _an_outage(machine: Machine, _bridge: Bridge) -> None:
+    """The provider answers with errors for an hour and a half."""
+    machine.faults(Fault("*", "refuse_5xx", status=503, times=None))
+    machine.schedule.running.sleep(90 * MINUTE)
+    machine.sandbox.faults.clear()
 
 
 def _random_faults(chance: random.Random) -> Iterator[Fault]:
-    for operation in ("create", "content", "update", "inspect", "list_campaigns", "send"):
-        if chance.random() < 0.45:
+    for operation in ("create", "content", "update", "inspect", "list_campaigns", "account", "send"):
+        if chance.random() < 0.4:
             yield chance.choice(
                 [
                     Fault(operation, "drop_before"),
@@ -228,6 +277,8 @@ def _random_faults(chance: random.Random) -> Iterator[Fault]:
                     Fault(operation, "status_429", retry_after=3),
                     Fault(operation, "status_429", bare=True),
                     Fault(operation, "proxy_page", status=502),
+                    Fault(operation, "garbled", applied=True),
+                    Fault(operation, "truncated"),
                     Fault(operation, "slow", ms=3_000),
                     Fault(operation, "hang"),
                     *_delays(operation, chance),
@@ -239,13 +290,15 @@ def _delays(operation: str, chance: random.Random) -> list[Fault]:
     if operation in ("create", "send"):
         return [Fault(operation, "apply_late", ms=chance.randrange(1000, 299_000), answer="withhold")]
     if operation == "inspect":
-        return [Fault(operation, "stale_read", ms=chance.randrange(1000, 60_000))]
+        stale = Fault(operation, "stale_read", ms=chance.randrange(1000, 60_000))
+        return [stale, Fault(operation, "sent_zero"), Fault("create", "count_lag", ms=45_000)]
     return []
 
 
 def _random_strikes(chance: random.Random, points: int, *, frozen: bool) -> Iterator[tuple[int, Strike]]:
     for _ in range(chance.choice([0, 1, 1, 2, 3])):
-        kinds = [CRASH, Strike("lost"), Strike("gone")]
+        kinds = [CRASH, Strike("lost"), Strike("gone"), Strike("step", chance.choice([-400_000, 400_000]))]
         if frozen:
-            kinds.append(Strike("freeze", chance.choice([4_000, 40_000, 310_000, LONG])))
+            ms = chance.choice([4_000, 40_000, 310_000, LONG])
+            kinds += [Strike("freeze", ms), Strike("stop", ms)]
         yield chance.randrange(points), chance.choice(kinds)

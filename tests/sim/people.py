@@ -29,12 +29,13 @@ def persist(machine: Machine, ask: Callable[[str], object], *, enough: Callable[
             return
 
 
-def hands_off(machine: Machine, bridge: Bridge) -> None:
+def hands_off(machine: Machine, bridge: Bridge, campaign_id: str = "") -> None:
     """Make the draft at the provider."""
+    target = campaign_id or machine.campaign_id
     persist(
         machine,
-        lambda key: bridge.hand_off(machine.campaign_id, actor=OPERATOR, key=key),
-        enough=lambda: state_of(machine) not in ("approved", "provider_draft"),
+        lambda key: bridge.hand_off(target, actor=OPERATOR, key=key),
+        enough=lambda: state_of(machine, target) not in ("approved", "provider_draft"),
     )
 
 
@@ -48,10 +49,10 @@ def sends(machine: Machine, bridge: Bridge, campaign_id: str = "") -> None:
     )
 
 
-def does_all(machine: Machine, bridge: Bridge) -> None:
+def does_all(machine: Machine, bridge: Bridge, campaign_id: str = "") -> None:
     """Make the draft, then send it."""
-    hands_off(machine, bridge)
-    sends(machine, bridge)
+    hands_off(machine, bridge, campaign_id)
+    sends(machine, bridge, campaign_id)
 
 
 def sends_once(machine: Machine, bridge: Bridge) -> None:

@@ -16,9 +16,9 @@ class Crash(BaseException):
 class Strike:
     """What befalls an actor at one of its points, named by number or by label (then the first such one).
 
-    `crash` ends it. `freeze` stops it for `ms` while everybody else goes on. `lost` makes a COMMIT's answer
-    get lost, `gone` makes the store unreachable; both only at points of the store. `hand` is somebody else's
-    hand at the provider, just then.
+    `crash` ends it. `freeze` stops it for `ms` while everybody else goes on; `stop` does so with its clocks.
+    `step` sets its host's wall clock. `lost` makes a COMMIT's answer get lost, `gone` makes the store
+    unreachable; both only at points of the store. `hand` is somebody else's hand at the provider, just then.
     """
 
     kind: str
@@ -34,6 +34,9 @@ class Actor:
     schedule: "Schedule"
     strikes: dict[int | str, Strike] = field(default_factory=dict)
     skew_ms: int = 0  # of its host's wall clock
+    stopped_ms: int = (
+        0  # how long its host's clocks stood still, as in a machine that was paused from outside
+    )
     identity: str = ""  # of its process, new on every start
     points: list[str] = field(default_factory=list)
     wakes_at: int = 0
@@ -54,10 +57,14 @@ class Actor:
         self.points.append(label)
         if strike is not None and strike.hand is not None:
             strike.hand()
+        if strike is not None and strike.kind == "step":
+            self.skew_ms += strike.ms
         if strike is not None and strike.kind == "crash":
             self.dead = True
             raise Crash
-        if strike is not None and strike.kind == "freeze":
+        if strike is not None and strike.kind in ("freeze", "stop"):
+            if strike.kind == "stop":
+                self.stopped_ms += strike.ms
             if may_switch:
                 self.sleep(strike.ms)
             else:
