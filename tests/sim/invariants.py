@@ -137,7 +137,9 @@ def check_truth(connection: sqlite3.Connection, sandbox: Sandbox, html: bytes, *
         if row["state"] == "sent" and not sent:
             raise Violation("I5: it is called sent, and nothing was")
         asked = connection.execute(
-            "SELECT count(*) FROM attempts WHERE operation = 'send' AND campaign_id = ?", (row["id"],)
+            "SELECT count(*) FROM attempts WHERE operation = 'send' AND campaign_id = ?"
+            " AND (status <> 'failed' OR error_code = 'not_applied')",
+            (row["id"],),
         ).fetchone()[0]
         if not strict and not asked:
             continue  # by hand, in the provider's own pages: a draft that nobody asked about isn't watched
