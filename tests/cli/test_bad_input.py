@@ -185,16 +185,18 @@ def test_a_store_of_a_newer_program_is_refused(connected):
     assert connected.dump() == before
 
 
-def test_a_store_that_another_process_keeps_locked_is_busy(connected):
+def test_a_store_that_another_process_keeps_locked_is_busy_for_a_change_and_still_read(connected):
     store = sqlite3.connect(connected.database, isolation_level=None)
     store.execute("BEGIN IMMEDIATE")
     try:
-        done = connected.run("campaigns", "list", "--json")
+        read = connected.run("campaigns", "list", "--json")
+        changed = connected.run("tick", "--json")
     finally:
         store.execute("ROLLBACK")
         store.close()
-    assert done.code == 4
-    assert done.document["code"] == "persistence_failed"
+    assert read.code == 0
+    assert changed.code == 4
+    assert changed.document["code"] == "persistence_failed"
 
 
 @pytest.mark.parametrize("place", ["nowhere/campaigns.db", ".", "postgresql://nobody@127.0.0.1:1/nothing"])
