@@ -11,13 +11,12 @@ Under the campaign's lock, in this order, and the first failure wins:
 A refusal leaves nothing but its audit event.
 """
 
-from contextlib import suppress
 from dataclasses import dataclass
 
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import State, require_separation
 from campaignbridge.domain.content import Snapshot, preflight
-from campaignbridge.domain.errors import InvalidState, Refusal, StoreGone, ValidationFailed
+from campaignbridge.domain.errors import InvalidState, Refusal, ValidationFailed
 from campaignbridge.domain.ledger import (
     MUTATION_LIMIT_MS,
     Attempt,
@@ -29,6 +28,7 @@ from campaignbridge.domain.provider import Observation, RemoteStatus
 from campaignbridge.flows.guard import known_remote, require_nothing_landing, require_sendable
 from campaignbridge.flows.handoff import require_frozen
 from campaignbridge.flows.holding import Held, Work, working_on
+from campaignbridge.flows.noting import note_refusal
 from campaignbridge.flows.once import Intent, perform
 from campaignbridge.flows.refusals import sent_elsewhere
 from campaignbridge.flows.replay import answer_replay
@@ -80,7 +80,7 @@ def send(
                 wiring, work, actor=actor, key=key, confirmed=confirmed, expected_version=expected_version
             )
         except Refusal as refusal:
-            _note_refusal(wiring, work.dossier, actor, refusal)
+            note_refusal(wiring, work.dossier, "send", actor, refusal)
             raise
         if isinstance(prepared, Sent):
             return prepared
@@ -88,7 +88,7 @@ def send(
             return _perform(work.held, prepared)
         except Refusal as refusal:
             if "attempt" not in refusal.facts:  # else the attempt has left its own
-                _note_refusal(wiring, work.dossier, actor, refusal)
+                note_refusal(wiring, work.dossier, "send", actor, refusal)
             raise
 
 
@@ -185,12 +185,3 @@ def _require_ready(dossier: Dossier, snapshot: Snapshot, expected_version: int |
     if dossier.content_holder is not None:
         raise sent_elsewhere(dossier.content_holder)
     require_nothing_landing(dossier)
-
-
-def _note_refusal(wiring: Wiring, dossier: Dossier, actor: Actor, refusal: Refusal) -> None:
-    """Leave an audit event of a send that was not made."""
-    campaign_id = dossier.campaign.id
-    with suppress(StoreGone), wiring.store.unit() as unit:
-        unit.events.add("send_not_made", campaign_id=campaign_id, actor=actor.name, code=refusal.code)
-        if "observed" in refusal.facts and unit.campaigns.look_now(campaign_id):
-            wiring.wake_watch(unit, campaign_id, in_ms=0)  # it moved at the provider: follow it

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import State
 from campaignbridge.domain.content import Snapshot
-from campaignbridge.domain.errors import ProviderFailed, ValidationFailed
+from campaignbridge.domain.errors import ProviderFailed, Refusal, ValidationFailed
 from campaignbridge.domain.ledger import (
     MUTATION_LIMIT_MS,
     READ_LIMIT_MS,
@@ -34,7 +34,8 @@ from campaignbridge.flows.guard import (
     read,
     require_draft,
 )
-from campaignbridge.flows.holding import Held, working_on
+from campaignbridge.flows.holding import Held, Work, working_on
+from campaignbridge.flows.noting import note_refusal
 from campaignbridge.flows.once import Intent, perform
 from campaignbridge.flows.refusals import lease_lost, refused, unreadable
 from campaignbridge.flows.replay import answer_replay
@@ -70,17 +71,29 @@ def hand_off(
         )
 
     with working_on(wiring, campaign_id, "draft", actor=actor.name, also=also) as work:
-        dossier, (snapshot, earlier) = work.dossier, work.also
-        campaign, remote = dossier.campaign, dossier.remote
-        replayed = answer_replay(earlier, _hash(dossier))
-        if replayed is not None and not (remote and remote.content_pending):
-            return HandedOff(replayed.remote_id or "", campaign.state, adopted=False, replay=True)
-        campaign.require_settled()
-        if replayed is None:
-            campaign.require_version(expected_version)
-        campaign.require_state(State.APPROVED, State.PROVIDER_DRAFT, doing="make its draft")
-        require_frozen(dossier, snapshot)
-        return _hand_off(work.held, dossier, snapshot, actor=actor.name, key=key)
+        try:
+            return _checked(work, actor=actor.name, key=key, expected_version=expected_version)
+        except Refusal as refusal:
+            if "attempt" not in refusal.facts:  # else the attempt has left its own
+                note_refusal(wiring, work.dossier, "draft", actor, refusal)
+            raise
+
+
+def _checked(
+    work: Work[tuple[Snapshot, Attempt | None]], *, actor: str, key: str, expected_version: int | None
+) -> HandedOff:
+    """Check everything, then make the draft; a recorded key is answered at once."""
+    dossier, (snapshot, earlier) = work.dossier, work.also
+    campaign, remote = dossier.campaign, dossier.remote
+    replayed = answer_replay(earlier, _hash(dossier))
+    if replayed is not None and not (remote and remote.content_pending):
+        return HandedOff(replayed.remote_id or "", campaign.state, adopted=False, replay=True)
+    campaign.require_settled()
+    if replayed is None:
+        campaign.require_version(expected_version)
+    campaign.require_state(State.APPROVED, State.PROVIDER_DRAFT, doing="make its draft")
+    require_frozen(dossier, snapshot)
+    return _hand_off(work.held, dossier, snapshot, actor=actor, key=key)
 
 
 def _hand_off(held: Held, dossier: Dossier, snapshot: Snapshot, *, actor: str, key: str) -> HandedOff:

@@ -160,7 +160,8 @@ def _no_reading(held: Held, dossier: Dossier, outcome: Refused | Ambiguous) -> R
     if isinstance(outcome, Refused) and outcome.category is Category.CREDENTIAL:
         with held.wiring.store.unit() as unit:
             unit.accounts.refused(dossier.connection.id, outcome.code)
-        return _stopped(held, dossier, "credential_refused")
+            unit.campaigns.stop_connection(dossier.connection.id, "credential_refused")
+        return _report(dossier, "stopped", reason="credential_refused")
     code = outcome.code if isinstance(outcome, Refused) else outcome.reason
     retry_after = outcome.retry_after_s if isinstance(outcome, Refused) else None
     return _report(dossier, "no_reading", reason=code, retry_after=retry_after)

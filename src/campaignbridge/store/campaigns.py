@@ -227,6 +227,10 @@ class Campaigns:
         """Stop a watch that can't go on by itself; False when nothing is due to be looked at."""
         return self._tx.run("campaigns.give_up", id=campaign_id, reason=reason) == 1
 
+    def stop_connection(self, connection_id: str, reason: str) -> int:
+        """Stop every watch of a connection; return how many there were."""
+        return self._tx.run("campaigns.stop_connection", connection_id=connection_id, reason=reason)
+
     def restart_stopped(self, connection_id: str) -> list[str]:
         """Restart every watch of a connection that had stopped on its credential; return the campaigns."""
         return [row["id"] for row in self._tx.all("campaigns.restart_stopped", connection_id=connection_id)]

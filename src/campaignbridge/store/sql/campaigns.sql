@@ -135,6 +135,11 @@ WHERE id = :id AND version = :version AND look_at IS NOT NULL
 -- The watch can't go on by itself: what was due to be looked at needs a person now.
 UPDATE campaigns SET look_at = NULL, stopped_reason = :reason WHERE id = :id AND look_at <= now_ms()
 
+-- name: stop_connection
+-- The key is refused: nobody asks with it again until it works. What was to be looked at waits for a person.
+UPDATE campaigns SET look_at = NULL, stopped_reason = :reason
+WHERE connection_id = :connection_id AND look_at IS NOT NULL
+
 -- name: restart_stopped
 -- After a key opens the right account again: every watch of that connection that had stopped on it.
 UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
