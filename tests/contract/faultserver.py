@@ -54,6 +54,10 @@ class Peer:
         self.server.requests.append(received)
         return received
 
+    def wait_for_first_byte(self) -> None:
+        """Wait until something of the request has come, without reading it."""
+        self.sock.recv(1, socket.MSG_PEEK)
+
     def say(self, data: bytes) -> None:
         self.sock.sendall(data)
 
