@@ -12,11 +12,16 @@ from typing import Any, Protocol
 from campaignbridge.domain.provider import (
     Account,
     Draft,
+    Listing,
+    MergeField,
     Observation,
     Outcome,
     Refused,
     RemoteAudience,
+    RemoteSegment,
+    Report,
     Search,
+    Sender,
 )
 
 Row = Mapping[str, Any]
@@ -118,6 +123,7 @@ class Provider(Protocol):
     slug: str
     label: str  # "Mailchimp"
     capabilities: frozenset[str]  # of "retire", "schedule", "cancel", "test"
+    schedule_grid_ms: int  # a scheduled moment is a multiple of it, in epoch milliseconds
 
     def dial(self, *, limit_ms: int) -> "Line | Refused":
         """Open a fresh connection, TLS included."""
@@ -130,6 +136,24 @@ class Provider(Protocol):
 
     def send(self, line: Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
         """Ask for the delivery of a draft, now."""
+        ...
+
+    def schedule(self, line: Line, remote_id: str, at_ms: int, *, limit_ms: int) -> Outcome[None]:
+        """Ask for the delivery of a draft at a moment on `schedule_grid_ms`, in epoch milliseconds."""
+        ...
+
+    def unschedule(self, line: Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
+        """Take back a scheduled delivery that hasn't begun."""
+        ...
+
+    def cancel(self, line: Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
+        """Ask to stop a delivery under way. What has left has left; how much it was takes a read."""
+        ...
+
+    def send_test(
+        self, line: Line, remote_id: str, addresses: tuple[str, ...], *, limit_ms: int
+    ) -> Outcome[None]:
+        """Mail the content of a draft to these addresses, which then stand in no outcome, log or exception."""
         ...
 
     # repeatable writes
@@ -152,6 +176,53 @@ class Provider(Protocol):
 
     def audience(self, ref: str, *, limit_ms: int) -> Outcome[RemoteAudience]:
         """Read one audience."""
+        ...
+
+    def readiness(self, remote_id: str, *, limit_ms: int) -> Outcome[tuple[str, ...]]:
+        """Read what the provider says still stands against delivering a draft, in its words, for people.
+
+        At most 10 sentences of 200 printable characters, without addresses. None of them is no promise that
+        a send will be accepted.
+        """
+        ...
+
+    def audiences(self, *, limit_ms: int) -> Outcome[Listing[RemoteAudience]]:
+        """List the audiences of the account. This and the other listings read pages under one limit."""
+        ...
+
+    def segments(self, audience: str, *, limit_ms: int) -> Outcome[Listing[RemoteSegment]]:
+        """List the segments of an audience; of the whole audience where `audience` is itself a segment."""
+        ...
+
+    def merge_fields(self, audience: str, *, limit_ms: int) -> Outcome[Listing[MergeField]]:
+        """List the fields that content for this audience may mention."""
+        ...
+
+    def senders(self, *, limit_ms: int) -> Outcome[Listing[Sender]]:
+        """List who mail may come from, as far as the provider tells."""
+        ...
+
+    def report(self, remote_id: str, *, limit_ms: int) -> Outcome[Report]:
+        """Read a campaign's figures. A report that isn't there (yet) is refused as `MISSING`, never zeros."""
+        ...
+
+
+class Gate(Protocol):
+    """The way to one account, shared by all workers: few calls at once, and patience when it asks for it."""
+
+    def enter(self, *, hold_ms: int, urgent: bool) -> "int | Refused":
+        """Take a slot for at most `hold_ms`; `Refused` when the account is paused or too busy for now.
+
+        A few slots are kept for urgent calls: deliveries and the readings that belong to them.
+        """
+        ...
+
+    def leave(self, slot: int) -> None:
+        """Give the slot back."""
+        ...
+
+    def heard(self, outcome: Outcome[Any]) -> None:
+        """Learn from what the provider answered, or didn't."""
         ...
 
 

@@ -52,6 +52,10 @@ class Ambiguous:
     reason: str  # "timeout", "reset", "http_503", "foreign_answer", "unreadable", "unexpected_status"
     status: int | None = None
     bytes_out: int = 0  # request bytes handed to the network, evidence for people
+    # Where the exchange broke off, by what had been written and read: "connecting", "sending" (the request
+    # wasn't handed over whole), "waiting" (it was, no byte came back), "reading". Empty where an answer came
+    # whole, or where nobody knows.
+    phase: str = ""
 
 
 Outcome = Accepted[T] | Refused | Ambiguous
@@ -142,3 +146,56 @@ class RemoteAudience:
     ref: str
     name: str
     contacts: int
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[T]):
+    """What a provider lists of one kind, each entry checked. Incomplete never means that the rest is absent."""
+
+    items: tuple[T, ...]
+    complete: bool  # False past 1,000 entries, when one was left out as invalid, or when pages shifted
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteSegment:
+    """A part of an audience that can be mailed by itself."""
+
+    ref: str  # an audience reference, as `Draft.audience` takes it
+    id: str
+    name: str
+    members: int
+    kind: str  # "static": its members were put in one by one; "saved": by conditions
+
+
+@dataclass(frozen=True, slots=True)
+class MergeField:
+    """A field of the contacts of an audience, which content can mention by its tag."""
+
+    tag: str
+    name: str
+    type: str  # the provider's own word; an open set
+    required: bool
+    default: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who mail may come from: any address of a domain, or, with `email`, that one address."""
+
+    domain: str
+    email: str = ""
+    name: str = ""
+    verified: bool | None = None  # None: the provider doesn't say
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What a provider counts for one campaign. None is "not known", which is never zero."""
+
+    emails_sent: int | None
+    delivered: int | None  # sent without any bounce so far
+    hard_bounces: int | None
+    soft_bounces: int | None
+    complaints: int | None
+    unsubscribed: int | None
+    opens: int | None  # people, not openings; mail programs that open by themselves are among them

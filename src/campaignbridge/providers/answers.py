@@ -5,12 +5,15 @@ import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 DETAIL_MAX_CHARS = 300
+NAME_MAX_CHARS = 200
 
 # Cut before masking, so that a hostile megabyte costs nothing; far more than is ever shown.
 _RAW_MAX_CHARS = 2_000
 _MAX_WAIT_DIGITS = 6
+_WORD = re.compile(r"\w{3,}")
 _ADDRESS = re.compile(r'(?:"[^"\s]*"|[^\s<>,;()"]*)@[^\s<>,;()"]+')
 
 JsonObject = Mapping[str, object]
@@ -69,6 +72,27 @@ def clean(words: str, *, hide: Iterable[str] = ()) -> str:
         words = words[:_RAW_MAX_CHARS].rpartition(" ")[0]
     for secret in hide:
         words = words.replace(secret, "<key>")
+    return _ADDRESS.sub("<address>", _one_line(words))[:DETAIL_MAX_CHARS]
+
+
+def cleaned_name(words: str) -> str:
+    """Return a name that somebody gave at a provider: one line, printable, at most 200 characters."""
+    return _one_line(words[:_RAW_MAX_CHARS])[:NAME_MAX_CHARS].rstrip()
+
+
+def forget(words: str, addresses: Iterable[str]) -> str:
+    """Return `words` without these addresses, whole or encoded, and without their part before the sign.
+
+    It hides too much rather than too little: any word that is also a word of such a part goes.
+    """
+    local = {address.rpartition("@")[0] for address in addresses}
+    parts = {*addresses, *local, *(word for part in local for word in _WORD.findall(part))}
+    parts |= {quote(part, safe="") for part in parts}
+    for part in sorted(parts - {""}, key=len, reverse=True):
+        words = re.sub(rf"(?<!\w){re.escape(part)}(?!\w)", "<address>", words, flags=re.IGNORECASE)
+    return words
+
+
+def _one_line(words: str) -> str:
     spaced = " ".join(words.split())
-    printable = "".join(char for char in spaced if char == " " or unicodedata.category(char)[0] not in "CZ")
-    return _ADDRESS.sub("<address>", printable)[:DETAIL_MAX_CHARS]
+    return "".join(char for char in spaced if char == " " or unicodedata.category(char)[0] not in "CZ")

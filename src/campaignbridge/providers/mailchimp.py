@@ -6,6 +6,7 @@ send is in doubt stays where it is, as the evidence. What each answer means is i
 
 import base64
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -16,16 +17,31 @@ from campaignbridge.domain.provider import (
     Accepted,
     Account,
     Ambiguous,
+    Category,
     Draft,
     Found,
+    Listing,
+    MergeField,
     Observation,
     Outcome,
     Refused,
     RemoteAudience,
+    RemoteSegment,
+    Report,
     Search,
+    Sender,
 )
+from campaignbridge.providers import mailchimp_listings as listings
 from campaignbridge.providers import mailchimp_wire as wire
-from campaignbridge.providers.answers import JsonObject, child, read_object, text, whole
+from campaignbridge.providers.answers import (
+    JsonObject,
+    child,
+    cleaned_name,
+    forget,
+    read_object,
+    text,
+    whole,
+)
 from campaignbridge.providers.transport import Answer, Line, Transport
 
 PAGE_SIZE = 1000
@@ -40,6 +56,7 @@ class Mailchimp:
     slug = "mailchimp"
     label = "Mailchimp"
     capabilities = frozenset({"schedule", "cancel", "test"})
+    schedule_grid_ms = 15 * 60_000
 
     def __init__(self, transport: Transport, key: str) -> None:
         """Take the way and the key. Raises `ValueError`, without the key, if no header can carry it."""
@@ -65,10 +82,34 @@ class Mailchimp:
 
     def send(self, line: ports.Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
         """Ask for the delivery now. What a second send on the same id answers is documented nowhere."""
-        answer = self._say(line, "POST", f"{_campaign(remote_id)}/actions/send", None, limit_ms=limit_ms)
-        if isinstance(answer, Answer) and answer.status == 204:
-            return Accepted(None)
-        return self._otherwise(answer, reading=False)
+        return self._act(line, remote_id, "send", None, limit_ms=limit_ms)
+
+    def schedule(self, line: ports.Line, remote_id: str, at_ms: int, *, limit_ms: int) -> Outcome[None]:
+        """Ask for the delivery at a quarter of an hour. Some plans refuse it, others the reason of a refusal."""
+        assert at_ms % self.schedule_grid_ms == 0, "the moment was checked against the grid before"
+        return self._act(line, remote_id, "schedule", wire.schedule_body(at_ms), limit_ms=limit_ms)
+
+    def unschedule(self, line: ports.Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
+        """Take back the moment of a delivery. Afterwards the campaign reads as `save` or `paused`."""
+        return self._act(line, remote_id, "unschedule", None, limit_ms=limit_ms)
+
+    def cancel(self, line: ports.Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
+        """Ask to stop a delivery under way, which most plans can't. What has left has left."""
+        return self._act(line, remote_id, "cancel-send", None, limit_ms=limit_ms)
+
+    def send_test(
+        self, line: ports.Line, remote_id: str, addresses: tuple[str, ...], *, limit_ms: int
+    ) -> Outcome[None]:
+        """Mail the HTML form to these addresses.
+
+        They go into the body of the one request and nowhere else: Mailchimp's words about it are kept without
+        them, in whatever form it repeats them.
+        """
+        body = wire.test_send_body(addresses)
+        outcome = self._act(line, remote_id, "test", body, limit_ms=limit_ms)
+        if isinstance(outcome, Refused):
+            return replace(outcome, detail=forget(outcome.detail, addresses))
+        return outcome
 
     def sync_draft(self, remote_id: str, draft: Draft, *, limit_ms: int) -> Outcome[None]:
         """Assert settings, then content, each on its own connection, both within `limit_ms`.
@@ -149,6 +190,65 @@ class Mailchimp:
         answer = self._get(path, {"fields": fields}, limit_ms=limit_ms)
         return self._judge(answer, lambda body: _read_audience(body, ref), reading=True)
 
+    def readiness(self, remote_id: str, *, limit_ms: int) -> Outcome[tuple[str, ...]]:
+        """Read the errors of the send checklist: the reasons that a 400 to send or schedule doesn't tell."""
+        query = {"fields": "is_ready,items.type,items.heading,items.details"}
+        answer = self._get(f"{_campaign(remote_id)}/send-checklist", query, limit_ms=limit_ms)
+        return self._judge(answer, lambda body: wire.read_errors(body, self._hide), reading=True)
+
+    def audiences(self, *, limit_ms: int) -> Outcome[Listing[RemoteAudience]]:
+        """List the lists of the account, oldest first."""
+        return self._listing("/lists", listings.AUDIENCES, self._transport.countdown(limit_ms))
+
+    def segments(self, audience: str, *, limit_ms: int) -> Outcome[Listing[RemoteSegment]]:
+        """List tags (static) and saved segments of a list. A "fuzzy" one is left out, so never complete."""
+        list_id, _ = wire.split_audience(audience)
+        left_ms = self._transport.countdown(limit_ms)
+        return self._listing(f"/lists/{list_id}/segments", listings.segments_of(list_id), left_ms)
+
+    def merge_fields(self, audience: str, *, limit_ms: int) -> Outcome[Listing[MergeField]]:
+        """List the merge fields of a list. EMAIL is none of them, and every contact has it."""
+        list_id, _ = wire.split_audience(audience)
+        left_ms = self._transport.countdown(limit_ms)
+        return self._listing(f"/lists/{list_id}/merge-fields", listings.MERGE_FIELDS, left_ms)
+
+    def senders(self, *, limit_ms: int) -> Outcome[Listing[Sender]]:
+        """List the sending domains; where there are none to be had, the default senders of the lists.
+
+        Mailchimp names no verified single addresses: a sender that isn't listed may still be good.
+        """
+        left_ms = self._transport.countdown(limit_ms)
+        answer = self._get("/verified-domains", {}, limit_ms=left_ms())
+        domains = self._judge(answer, listings.read_domains, reading=True)
+        if not _has_nothing(domains):
+            return domains
+        senders = self._listing("/lists", listings.DEFAULT_SENDERS, left_ms)
+        return Accepted(listings.without_doubles(senders.value)) if isinstance(senders, Accepted) else senders
+
+    def report(self, remote_id: str, *, limit_ms: int) -> Outcome[Report]:
+        """Read the figures of a campaign; for minutes after a delivery there may be none, or old ones."""
+        assert wire.is_id(remote_id), "a remote id comes from Mailchimp"
+        answer = self._get(f"/reports/{remote_id}", {"fields": listings.REPORT_FIELDS}, limit_ms=limit_ms)
+        return self._judge(answer, lambda body: listings.read_report(body, remote_id), reading=True)
+
+    def _listing(
+        self, path: str, collection: listings.Collection[T], left_ms: Callable[[], int]
+    ) -> Outcome[Listing[T]]:
+        def turn(query: dict[str, str]) -> Outcome[listings.Page]:
+            return self._judge(self._get(path, query, limit_ms=left_ms()), collection.page, reading=True)
+
+        return listings.gather(collection, turn)
+
+    def _act(
+        self, line: ports.Line, remote_id: str, action: str, body: JsonObject | None, *, limit_ms: int
+    ) -> Outcome[None]:
+        """Ask for one of a campaign's actions, whose only documented success is an empty 204."""
+        path = f"{_campaign(remote_id)}/actions/{action}"
+        answer = self._say(line, "POST", path, body, limit_ms=limit_ms)
+        if isinstance(answer, Answer) and answer.status == 204:
+            return Accepted(None)
+        return self._otherwise(answer, reading=False)
+
     def _get(self, path: str, query: dict[str, str], *, limit_ms: int) -> Answer | Ambiguous | Refused:
         return self._transport.ask("GET", path, query=query, headers=self._headers, limit_ms=limit_ms)
 
@@ -212,6 +312,18 @@ def _campaign(remote_id: str) -> str:
     return f"/campaigns/{remote_id}"
 
 
+def _has_nothing(domains: Outcome[Listing[Sender]]) -> bool:
+    """Tell whether an account answered that it has no domains, or that these aren't for this key."""
+    match domains:
+        case Accepted(value=listing):
+            return listing.complete and not listing.items
+        case Refused(category=category, status=status):
+            return category in (Category.MISSING, Category.REJECTED) or (
+                category is Category.CREDENTIAL and status == 403
+            )
+    return False
+
+
 def _read_new_id(body: JsonObject) -> str | None:
     remote_id = text(body, "id")
     return remote_id if wire.is_id(remote_id) else None
@@ -230,7 +342,7 @@ def _read_matches(body: JsonObject, stem: str) -> tuple[list[str], list[Found], 
 
 def _read_account(body: JsonObject) -> Account | None:
     account_id = text(body, "account_id")
-    return Account(account_id, text(body, "account_name")) if account_id else None
+    return Account(account_id, cleaned_name(text(body, "account_name"))) if account_id else None
 
 
 def _read_audience(body: JsonObject, ref: str) -> RemoteAudience | None:
@@ -238,4 +350,4 @@ def _read_audience(body: JsonObject, ref: str) -> RemoteAudience | None:
     contacts = whole(child(body, "stats") or body, "member_count")
     if contacts is None:
         return None
-    return RemoteAudience(ref, text(body, "name"), contacts)
+    return RemoteAudience(ref, cleaned_name(text(body, "name")), contacts)

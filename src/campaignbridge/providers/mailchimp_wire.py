@@ -35,6 +35,9 @@ SEARCH_FIELDS = (
     "campaigns.settings.title,total_items"
 )
 
+CHECKS_MAX = 10
+CHECK_MAX_CHARS = 200
+
 _KEY = re.compile(r"[!-~]{4,}-([a-z]{2,3}[0-9]{1,3})")
 _API_HOST = re.compile(r"[a-z]{2,3}[0-9]{1,3}\.api\.mailchimp\.com")
 _ID = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -118,6 +121,16 @@ def content_body(draft: Draft) -> JsonObject:
     return {"html": draft.html, "plain_text": draft.text}
 
 
+def schedule_body(at_ms: int) -> JsonObject:
+    """Return the body that schedules; neither by time zone of the reader nor in batches."""
+    return {"schedule_time": since_text(at_ms)}
+
+
+def test_send_body(addresses: tuple[str, ...]) -> JsonObject:
+    """Return the body that mails the HTML form to a few addresses."""
+    return {"test_emails": list(addresses), "send_type": "html"}
+
+
 def split_audience(ref: str) -> tuple[str, int | None]:
     """Return list and saved segment of an audience reference, `list` or `list:segment`.
 
@@ -160,6 +173,17 @@ def read_observation(body: JsonObject, remote_id: str) -> Observation | None:
         emails_sent=whole(body, "emails_sent"),
         send_time_ms=send_time_ms,
     )
+
+
+def read_errors(body: JsonObject, hide: Iterable[str]) -> tuple[str, ...] | None:
+    """Return what a send checklist calls an error, or None if it isn't one."""
+    items = body.get("items")
+    if not isinstance(items, list) or not isinstance(body.get("is_ready"), bool):
+        return None
+    errors = [item for item in items if isinstance(item, dict) and item.get("type") == "error"]
+    said = (": ".join(filter(None, (text(item, "heading"), text(item, "details")))) for item in errors)
+    cleaned = (clean(words, hide=hide)[:CHECK_MAX_CHARS] for words in said)
+    return tuple(filter(None, cleaned))[:CHECKS_MAX]
 
 
 def read_page(body: JsonObject | None) -> tuple[list[JsonObject], int] | None:

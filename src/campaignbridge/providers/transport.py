@@ -3,7 +3,7 @@
 1. `dial` opens a connection, TLS included. A failure here is `Refused`: no request exists yet.
 2. `Line.exchange` writes the request and reads the answer under one total limit, once. A whole answer of
    any status is an `Answer`; judging it is the adapter's business. An end without an answer is `Ambiguous`,
-   unless no byte had been handed to the socket.
+   unless no byte had been handed to the socket; its phase is never "connecting", which is always a refusal.
 3. The connection is closed after the exchange, whatever happened. Nothing is reused, repeated or redirected.
 
 Outcomes follow from exception types, from the phase and from counted bytes, never from a message's text.
@@ -99,12 +99,15 @@ class Line:
         except Exception as exc:  # noqa: BLE001 - whatever it was, the bytes may be gone
             if self._wire.bytes_out == 0:
                 return _unreachable("not_sent")
-            return Ambiguous(_reason(exc, self._wire), status, self._wire.bytes_out)
+            return self._broken(_reason(exc, self._wire), status)
         if body is None:
-            return Ambiguous("oversized", status, self._wire.bytes_out)
+            return self._broken("oversized", status)
         if self._wire.write_broke and not _is_client_error(status):
-            return Ambiguous("reset", status, self._wire.bytes_out)
+            return self._broken("reset", status)
         return Answer(status, _lower(response.headers), body, self._wire.bytes_out)
+
+    def _broken(self, reason: str, status: int | None) -> Ambiguous:
+        return Ambiguous(reason, status, self._wire.bytes_out, self._wire.phase)
 
     def _body(self, response: httpcore2.Response) -> bytes | None:
         parts: list[bytes] = []

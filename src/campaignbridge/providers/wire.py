@@ -32,8 +32,22 @@ class Wire(httpcore2.NetworkStream):
         self._mark: Mark | None = None
         self._limit_ms = 0
         self.bytes_out = 0
+        self.bytes_in = 0
         self.write_broke = False
         self.ended = False
+        self._listening = False
+
+    @property
+    def phase(self) -> str:
+        """How far the exchange has come: "sending", "waiting" or "reading".
+
+        The HTTP library begins to read only after the last byte of the request was taken, or after a write
+        broke. So an exchange without a read, or with a broken write, never handed its request over whole,
+        even if an answer came.
+        """
+        if self.write_broke or not self._listening:
+            return "sending"
+        return "reading" if self.bytes_in else "waiting"
 
     def start(self, limit_ms: int) -> None:
         """Start the clock: from now on write and read share `limit_ms`."""
@@ -57,10 +71,12 @@ class Wire(httpcore2.NetworkStream):
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:  # noqa: ARG002
         """Read what has come, waiting at most for what is left of the limit."""
+        self._listening = True
         left_ms = self._left_ms()
         if left_ms <= 0:
             raise httpcore2.ReadTimeout
         data = self._stream.read(max_bytes, timeout=left_ms / 1000)
+        self.bytes_in += len(data)
         if not data:
             self.ended = True
         return data
