@@ -44,7 +44,7 @@ STAGES = [
     ),
     Stage("sim", "every mutant by name", [*PYTEST, "tests/sim", "-n", "2"], may_be_empty="sim"),
     Stage("worlds", "the simulation at large", ["make", "--no-print-directory", "sim"]),
-    Stage("kills", "real processes, killed", [*PYTEST, "tests/crash"], may_be_empty="crash"),
+    Stage("kills", "real processes, killed", [*PYTEST, "tests/crash", "-n", "2"], may_be_empty="crash"),
 ]
 
 

@@ -5,14 +5,28 @@ from types import TracebackType
 from typing import Self
 
 from campaignbridge.domain.actor import Actor
-from campaignbridge.domain.connection import Connection
+from campaignbridge.domain.campaign import State
+from campaignbridge.domain.connection import Connection, Secret
 from campaignbridge.domain.job import Handler
 from campaignbridge.engine.tick import Ticked, tick
 from campaignbridge.engine.worker import Worker
-from campaignbridge.flows import authoring, connecting, delivery, handoff, reconcile, releasing, views
+from campaignbridge.flows import (
+    authoring,
+    connecting,
+    delivery,
+    editing,
+    handoff,
+    reconcile,
+    reducing,
+    releasing,
+    resolving,
+    testing,
+    views,
+)
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
 from campaignbridge.store.campaigns import Dossier
+from campaignbridge.store.vault import Vault
 
 
 class Bridge:
@@ -22,10 +36,11 @@ class Bridge:
     stable `code`; anything else that is raised is a bug. May be shared between threads.
     """
 
-    def __init__(self, wiring: Wiring, handlers: Mapping[str, Handler], worker: Worker) -> None:
+    def __init__(self, wiring: Wiring, handlers: Mapping[str, Handler], worker: Worker, vault: Vault) -> None:
         self.wiring = wiring
         self.handlers = handlers
         self.worker = worker
+        self.vault = vault
 
     def __enter__(self) -> Self:
         return self
@@ -41,16 +56,47 @@ class Bridge:
 
     # connections
     def add_connection(
-        self, label: str, *, provider: str, key_env: str, base_url: str | None, actor: Actor
+        self,
+        label: str,
+        *,
+        provider: str,
+        key_env: str | None = None,
+        secret: Secret | str | None = None,
+        base_url: str | None = None,
+        actor: Actor,
     ) -> Connection:
-        """Add a connection whose key opens an account now."""
+        """Add a connection whose key opens an account now: a variable names the key, or it is kept sealed."""
         return connecting.add_connection(
-            self.wiring, label, provider=provider, key_env=key_env, base_url=base_url, actor=actor
+            self.wiring,
+            self.vault,
+            label,
+            provider=provider,
+            key_env=key_env,
+            secret=Secret(secret) if isinstance(secret, str) else secret,
+            base_url=base_url,
+            actor=actor,
         )
 
     def verify_connection(self, ref: str, *, actor: Actor) -> Connection:
         """Read which account the key opens; restart the watches that had stopped on it."""
-        return connecting.verify_connection(self.wiring, ref, actor=actor)
+        return connecting.verify_connection(self.wiring, self.vault, ref, actor=actor)
+
+    def replace_key(
+        self, ref: str, *, key_env: str | None = None, secret: Secret | str | None = None, actor: Actor
+    ) -> Connection:
+        """Put another key of the same account in place, once it has opened it."""
+        return connecting.replace_key(
+            self.wiring,
+            self.vault,
+            ref,
+            key_env=key_env,
+            secret=Secret(secret) if isinstance(secret, str) else secret,
+            actor=actor,
+        )
+
+    def disconnect(self, ref: str, *, actor: Actor) -> Connection:
+        """Forget a connection's key, unless a campaign needs it."""
+        return connecting.disconnect(self.wiring, ref, actor=actor)
 
     def list_connections(self, *, actor: Actor) -> list[Connection]:
         """Return every connection by label."""
@@ -120,6 +166,113 @@ class Bridge:
             confirmed=confirmed,
             expected_version=expected_version,
         )
+
+    def schedule(
+        self,
+        campaign_id: str,
+        *,
+        actor: Actor,
+        key: str,
+        confirmed: delivery.Confirmation,
+        at_ms: int,
+        expected_version: int | None = None,
+    ) -> delivery.Sent:
+        """Ask the provider to send the draft at a time (epoch milliseconds), at most once."""
+        return delivery.schedule(
+            self.wiring,
+            campaign_id,
+            actor=actor,
+            key=key,
+            confirmed=confirmed,
+            at_ms=at_ms,
+            expected_version=expected_version,
+        )
+
+    def unschedule(
+        self, campaign_id: str, *, actor: Actor, key: str, expected_version: int | None = None
+    ) -> reducing.Reduced:
+        """Take a scheduled campaign off the provider's schedule."""
+        return reducing.unschedule(
+            self.wiring, campaign_id, actor=actor, key=key, expected_version=expected_version
+        )
+
+    def cancel(
+        self, campaign_id: str, *, actor: Actor, key: str, expected_version: int | None = None
+    ) -> reducing.Reduced:
+        """Stop a campaign wherever it is."""
+        return reducing.cancel(
+            self.wiring, campaign_id, actor=actor, key=key, expected_version=expected_version
+        )
+
+    def send_test(
+        self, campaign_id: str, *, actor: Actor, key: str, addresses: tuple[str, ...]
+    ) -> testing.Tested:
+        """Mail the draft to a few addresses, which are never stored."""
+        return testing.send_test(self.wiring, campaign_id, actor=actor, key=key, addresses=addresses)
+
+    def resolve(
+        self,
+        campaign_id: str,
+        *,
+        actor: Actor,
+        ruling: resolving.Ruling,
+        expected_version: int | None = None,
+    ) -> State:
+        """Settle by hand what the provider can never tell."""
+        return resolving.resolve(
+            self.wiring, campaign_id, actor=actor, ruling=ruling, expected_version=expected_version
+        )
+
+    def acknowledge(
+        self, campaign_id: str, *, actor: Actor, reason: str, expected_version: int | None = None
+    ) -> None:
+        """Clear the flag of a possible double, after a person has looked at it."""
+        resolving.acknowledge(
+            self.wiring, campaign_id, actor=actor, reason=reason, expected_version=expected_version
+        )
+
+    def set_content(
+        self,
+        campaign_id: str,
+        *,
+        actor: Actor,
+        content: bytes,
+        markdown: bool,
+        subject: str | None = None,
+        preview_text: str | None = None,
+        expected_version: int | None = None,
+    ) -> Dossier:
+        """Freeze another revision of the content; an approval is dropped."""
+        return editing.set_content(
+            self.wiring,
+            campaign_id,
+            actor=actor,
+            content=content,
+            markdown=markdown,
+            subject=subject,
+            preview_text=preview_text,
+            expected_version=expected_version,
+        )
+
+    def set_audience(
+        self, campaign_id: str, *, actor: Actor, audience: str, expected_version: int | None = None
+    ) -> Dossier:
+        """Choose another audience, while no draft stands at the provider."""
+        return editing.set_audience(
+            self.wiring, campaign_id, actor=actor, audience=audience, expected_version=expected_version
+        )
+
+    def withdraw(self, campaign_id: str, *, actor: Actor, expected_version: int | None = None) -> Dossier:
+        """Take a draft back: it is approved again, and may be edited."""
+        return editing.withdraw(self.wiring, campaign_id, actor=actor, expected_version=expected_version)
+
+    def archive(self, campaign_id: str, *, actor: Actor, expected_version: int | None = None) -> Dossier:
+        """Put a campaign away that was never sent."""
+        return editing.archive(self.wiring, campaign_id, actor=actor, expected_version=expected_version)
+
+    def duplicate(self, campaign_id: str, *, actor: Actor, key: str, name: str | None = None) -> Dossier:
+        """Make a draft with the same content and audience; the same key makes the same one."""
+        return editing.duplicate(self.wiring, campaign_id, actor=actor, key=key, name=name)
 
     def reconcile(self, campaign_id: str, *, actor: Actor) -> reconcile.Reconciled:
         """Look at the provider now; changes nothing there."""

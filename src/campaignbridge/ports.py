@@ -217,12 +217,8 @@ class Gate(Protocol):
         """
         ...
 
-    def leave(self, slot: int) -> None:
-        """Give the slot back."""
-        ...
-
-    def heard(self, outcome: Outcome[Any]) -> None:
-        """Learn from what the provider answered, or didn't."""
+    def leave(self, slot: int, outcome: Outcome[Any] | None) -> None:
+        """Give the slot back, and learn from what the provider answered, or didn't; None: it wasn't asked."""
         ...
 
 

@@ -67,7 +67,8 @@ def child(order) -> int:
         sys.stderr.flush()
 
 
-PRELOADED = """campaignbridge.cli.app campaignbridge.cli.chronicle campaignbridge.cli.content_file
+PRELOADED = """campaignbridge.cli.app campaignbridge.cli.chronicle campaignbridge.cli.confirming
+campaignbridge.cli.content_file zoneinfo
 campaignbridge.cli.failure campaignbridge.cli.pages campaignbridge.cli.portrait campaignbridge.engine.runtime
 campaignbridge.providers.registry campaignbridge.store.migrate importlib.metadata rich.console rich.text
 pydantic typer._adapters"""

@@ -66,7 +66,6 @@ def test_content_that_was_not_uploaded_is_uploaded_by_the_replay_and_nothing_els
         world.draft(campaign_id)
     assert world.state(campaign_id) == "provider_draft"
     assert world.remote(campaign_id).content_pending is True
-    assert "send" not in world.actions(campaign_id)
     world.heard()
     world.draft(campaign_id)
     assert world.heard() == UPLOAD

@@ -203,14 +203,14 @@ def test_a_key_belongs_to_one_campaign(world):
 # unresolved
 
 
-def test_a_503_on_send_is_unknown_and_only_reconcile_is_offered(world):
+def test_a_503_on_send_is_unknown_and_only_reconcile_and_cancel_are_offered(world):
     campaign_id = world.drafted()
     world.fault("send", "refuse_5xx", status=503)
     with refused("reconciliation_required") as no:
         world.send(campaign_id)
     assert no.value.facts["attempt"]["status"] == "unknown"
     assert (world.state(campaign_id), world.statuses(campaign_id)) == ("unknown", ["unknown"])
-    assert world.actions(campaign_id) == ["reconcile"]
+    assert world.actions(campaign_id) == ["cancel", "reconcile"]
     assert world.heard() == SEND, "it was not repeated"
 
 

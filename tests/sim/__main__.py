@@ -25,7 +25,7 @@ from sim.mutants import mutants
 from sim.scenarios import ALL, HANDOFFS, SENDS, WATCHES, Scenario, Strikes, Tally
 from sim.schedule import Strike
 
-SWARM = 1_500
+SWARM = 1_200
 CHUNK = 100
 
 

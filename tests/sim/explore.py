@@ -9,7 +9,7 @@ from campaignbridge.sandbox import Fault
 from campaignbridge.store.sql import Catalogue
 from sim.invariants import Violation
 from sim.machine import MINUTE, OPERATOR, Machine
-from sim.people import does_all, reconciles, sends, ticks
+from sim.people import cancels, does_all, reconciles, schedules_all, sends, ticks, unschedules
 from sim.scenarios import ALL, Scenario, Strikes, Tally
 from sim.schedule import Strike
 
@@ -210,7 +210,15 @@ def _one_of_the_swarm(seed: int) -> None:
         target = chance.choice(targets)
         machine.spawn(
             f"person{number}",
-            chance.choice([partial(does_all, campaign_id=target), reconciles]),
+            chance.choice(
+                [
+                    *[partial(does_all, campaign_id=target)] * 4,
+                    reconciles,
+                    schedules_all,
+                    unschedules,
+                    cancels,
+                ]
+            ),
             strikes=dict(_random_strikes(chance, 80, frozen=frozen)),
             at=chance.randrange(0, 20_000),
         )

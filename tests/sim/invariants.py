@@ -137,17 +137,17 @@ def check_truth(connection: sqlite3.Connection, sandbox: Sandbox, html: bytes, *
         if row["state"] == "sent" and not sent:
             raise Violation("I5: it is called sent, and nothing was")
         asked = connection.execute(
-            "SELECT count(*) FROM attempts WHERE operation = 'send' AND campaign_id = ?"
+            "SELECT count(*) FROM attempts WHERE operation IN ('send', 'schedule') AND campaign_id = ?"
             " AND (status <> 'failed' OR error_code = 'not_applied')",
             (row["id"],),
         ).fetchone()[0]
         if not strict and not asked:
             continue  # by hand, in the provider's own pages: a draft that nobody asked about isn't watched
-        if sent and row["state"] != "sent" and not row["stopped_reason"]:
+        if sent and row["state"] not in ("sent", "cancelled") and not row["stopped_reason"]:
             raise Violation(f"I5: it was sent, and is called {row['state']}")
         succeeded = connection.execute(
-            "SELECT count(*) FROM attempts WHERE operation = 'send' AND status = 'succeeded'"
-            " AND campaign_id = ?",
+            "SELECT count(*) FROM attempts WHERE operation IN ('send', 'schedule')"
+            " AND status = 'succeeded' AND campaign_id = ?",
             (row["id"],),
         ).fetchone()[0]
         if strict and sent and not succeeded:

@@ -4,18 +4,24 @@ from collections.abc import Callable
 
 from campaignbridge.bridge import Bridge
 from campaignbridge.domain.errors import Refusal
-from sim.machine import MINUTE, OPERATOR, Machine
+from sim.machine import MINUTE, OPERATOR, START, Machine
 
 PATIENCE_MS = 40 * MINUTE
 
 
-def persist(machine: Machine, ask: Callable[[str], object], *, enough: Callable[[], bool]) -> None:
+def persist(
+    machine: Machine,
+    ask: Callable[[str], object],
+    *,
+    enough: Callable[[], bool],
+    patience_ms: int = PATIENCE_MS,
+) -> None:
     """Press the button again and again, each time as a new request, until it worked or patience ends.
 
     This is the worst that a person can do: every refusal is answered by another click.
     """
     actor = machine.schedule.running
-    until = machine.schedule.now + PATIENCE_MS
+    until = machine.schedule.now + patience_ms
     clicks = 0
     while machine.schedule.now < until and not enough():
         clicks += 1
@@ -59,6 +65,55 @@ def sends_once(machine: Machine, bridge: Bridge) -> None:
     """Press Send a single time, and believe the answer."""
     try:
         bridge.send(machine.campaign_id, actor=OPERATOR, key="only", confirmed=machine.confirmation())
+    except Refusal as refusal:
+        machine.refusals.append(refusal.code)
+
+
+SLOT_MS = START - START % 900_000 + 2 * 3_600_000  # on the provider's grid, two hours ahead
+
+
+def schedules(machine: Machine, bridge: Bridge) -> None:
+    """Have the draft sent in two hours."""
+    persist(
+        machine,
+        lambda key: bridge.schedule(
+            machine.campaign_id, actor=OPERATOR, key=key, confirmed=machine.confirmation(), at_ms=SLOT_MS
+        ),
+        enough=lambda: state_of(machine) in ("scheduled", "sending", "sent"),
+    )
+
+
+def schedules_all(machine: Machine, bridge: Bridge) -> None:
+    """Make the draft, then have it sent in two hours."""
+    hands_off(machine, bridge)
+    schedules(machine, bridge)
+
+
+def unschedules(machine: Machine, bridge: Bridge) -> None:
+    """Take it off the schedule."""
+    persist(
+        machine,
+        lambda key: bridge.unschedule(machine.campaign_id, actor=OPERATOR, key=key),
+        enough=lambda: state_of(machine) in ("provider_draft", "sending", "sent", "cancelled"),
+    )
+
+
+def cancels(machine: Machine, bridge: Bridge) -> None:
+    """Stop it, wherever it is."""
+    persist(
+        machine,
+        lambda key: bridge.cancel(machine.campaign_id, actor=OPERATOR, key=key),
+        enough=lambda: state_of(machine) in ("sent", "cancelled"),
+        patience_ms=12 * MINUTE,
+    )
+
+
+def schedules_once(machine: Machine, bridge: Bridge) -> None:
+    """Press Schedule a single time, and believe the answer."""
+    try:
+        bridge.schedule(
+            machine.campaign_id, actor=OPERATOR, key="first", confirmed=machine.confirmation(), at_ms=SLOT_MS
+        )
     except Refusal as refusal:
         machine.refusals.append(refusal.code)
 

@@ -8,7 +8,18 @@ from campaignbridge.sandbox import Fault
 from campaignbridge.store.sql import Catalogue, catalogue, parse
 from sim.invariants import Violation
 from sim.machine import Machine
-from sim.people import does_all, hands_off, reconciles, sends, sends_once, ticks
+from sim.people import (
+    cancels,
+    does_all,
+    hands_off,
+    reconciles,
+    schedules,
+    schedules_once,
+    sends,
+    sends_once,
+    ticks,
+    unschedules,
+)
 from sim.schedule import Actor, Strike
 
 Work = Callable[[Machine, Bridge], None]
@@ -32,7 +43,9 @@ class Scenario:
     parts: tuple[Part, ...]
     struck: tuple[str, ...]  # the processes that are struck at each of their points
     drafted: bool = True
-    before: tuple[Fault, ...] = ()  # while the first process alone sends once, answer lost or not
+    before: tuple[Fault, ...] = ()  # while the first process alone asks once, answer lost or not
+    first: Work = sends_once
+    sending_ms: int = 60_000
     faults: tuple[Fault, ...] = ()
     most_drafts: int | None = 1  # remote campaigns that may be created
     strict: bool = True
@@ -55,13 +68,14 @@ class Scenario:
             seed,
             statements=statements if locks else edited(statements or catalogue("sqlite"), NO_LOCK),
             repeated_send=repeated_send,
+            sending_ms=self.sending_ms,
             locks=locks,
             strict=self.strict,
         )
         machine.author(drafted=self.drafted)
         if self.before:
             machine.faults(*self.before)
-            machine.spawn("first", sends_once)
+            machine.spawn("first", self.first)
             machine.run()
             machine.sandbox.faults.clear()
         machine.faults(*self.faults)
@@ -141,7 +155,62 @@ WATCHES = [
         ("a send never applied", (Fault("send", "refuse_5xx", status=503),)),
     )
 ]
-ALL = [*HANDOFFS, *SENDS, *RECONCILES, *WATCHES]
+SCHEDULES = [
+    Scenario(
+        f"schedule {label}",
+        (Part("a", schedules), Part("b", schedules, at=50), *WORKERS),
+        ("a",),
+        faults=faults,
+    )
+    for label, faults in (
+        ("plain", ()),
+        ("answer lost", (Fault("schedule", LOST),)),
+        ("never applied", (Fault("schedule", "refuse_5xx", status=503),)),
+        ("applied late", (Fault("schedule", "apply_late", ms=200_000, answer="withhold"),)),
+    )
+]
+UNSCHEDULES = [
+    Scenario(
+        f"unschedule {label}",
+        (Part("a", unschedules), Part("b", sends, at=5_000), *WORKERS),
+        ("a",),
+        before=(Fault("schedule", "slow", ms=1),),
+        first=schedules_once,
+        faults=faults,
+    )
+    for label, faults in (
+        ("plain", ()),
+        ("answer lost", (Fault("unschedule", LOST),)),
+        ("never applied", (Fault("unschedule", "refuse_5xx", status=503),)),
+        ("applied late", (Fault("unschedule", "apply_late", ms=200_000, answer="withhold"),)),
+    )
+]
+CANCELS = [
+    Scenario(
+        f"cancel {label}",
+        (Part("a", cancels, at=at), *WORKERS),
+        ("a",),
+        before=before,
+        first=first,
+        faults=faults,
+        sending_ms=2_000_000,
+    )
+    for label, first, before, faults, at in (
+        ("what is being sent", sends_once, (Fault("send", "slow", ms=1),), (), 0),
+        ("an unconfirmed send", sends_once, (Fault("send", LOST),), (), 0),
+        ("a send that never applied", sends_once, (Fault("send", "refuse_5xx", status=503),), (), 0),
+        ("what is scheduled", schedules_once, (Fault("schedule", LOST),), (), 0),
+        ("with its answer lost", sends_once, (Fault("send", "slow", ms=1),), (Fault("cancel", LOST),), 0),
+        (
+            "that is never applied",
+            sends_once,
+            (Fault("send", "slow", ms=1),),
+            (Fault("cancel", "refuse_5xx", status=503),),
+            0,
+        ),
+    )
+]
+ALL = [*HANDOFFS, *SENDS, *RECONCILES, *WATCHES, *SCHEDULES, *UNSCHEDULES, *CANCELS]
 
 NO_LOCK = {
     "locks.acquire": """INSERT INTO locks (key, fence, holder, operation, actor, interrupted, acquired_at, held_until)

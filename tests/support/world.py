@@ -298,6 +298,50 @@ class World:
             expected_version=version,
         )
 
+    def slot(self, *, in_minutes: float = 60) -> int:
+        """Return the next moment on the provider's grid that is at least so far ahead."""
+        quarter = 15 * MINUTE_MS
+        return -(-(self.now() + int(in_minutes * MINUTE_MS)) // quarter) * quarter
+
+    def schedule(
+        self,
+        campaign_id: str,
+        key: str = "p1",
+        *,
+        at_ms: int | None = None,
+        recipients: int = PEOPLE,
+        audience: str = AUDIENCE,
+        actor: Actor = DANA,
+        bridge: Bridge | None = None,
+        version: int | None = None,
+    ):
+        return (bridge or self.bridge).schedule(
+            campaign_id,
+            actor=actor,
+            key=key,
+            confirmed=Confirmation(recipients=recipients, audience=audience),
+            at_ms=self.slot() if at_ms is None else at_ms,
+            expected_version=version,
+        )
+
+    def unschedule(self, campaign_id: str, key: str = "u1", *, actor=DANA, bridge=None, version=None):
+        return (bridge or self.bridge).unschedule(campaign_id, actor=actor, key=key, expected_version=version)
+
+    def cancel(self, campaign_id: str, key: str = "c1", *, actor=DANA, bridge=None, version=None):
+        return (bridge or self.bridge).cancel(campaign_id, actor=actor, key=key, expected_version=version)
+
+    def test(self, campaign_id: str, key: str = "t1", *addresses: str, actor=DANA, bridge=None):
+        return (bridge or self.bridge).send_test(
+            campaign_id, actor=actor, key=key, addresses=addresses or ("ann@acme.example",)
+        )
+
+    def scheduled(self, *, in_minutes: float = 60, **changes) -> str:
+        """Return a campaign whose schedule was accepted."""
+        campaign_id = self.drafted(**changes)
+        self.schedule(campaign_id, at_ms=self.slot(in_minutes=in_minutes))
+        self.heard()
+        return campaign_id
+
     def reconcile(self, campaign_id: str, bridge: Bridge | None = None):
         return (bridge or self.bridge).reconcile(campaign_id, actor=DANA)
 

@@ -47,6 +47,7 @@ CAMPAIGN = Campaign(
     owner="dana",
     open_attempt=None,
     look_at=None,
+    scheduled_for=None,
     stopped_reason=None,
     flag=None,
     state_changed_at=0,

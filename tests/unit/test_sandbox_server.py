@@ -147,6 +147,7 @@ def test_a_bare_429_and_a_proxy_page_arrive_as_they_are(sandbox, line):
 
 def test_many_clients_at_once_each_get_their_own_campaign(server, sandbox):
     made = []
+    sandbox.world.behave(connection_limit=24)
 
     def create():
         with contextlib.closing(connect(server)) as line:

@@ -5,8 +5,8 @@ import sys
 
 import typer
 
-from campaignbridge.cli import demo, helping, reference, sandbox, schema, working
-from campaignbridge.cli.authoring import campaigns
+from campaignbridge.cli import demo, doctor, helping, init, reference, sandbox, schema, working
+from campaignbridge.cli.campaigns import campaigns
 from campaignbridge.cli.choices import CHOICES
 from campaignbridge.cli.command import Command, group
 from campaignbridge.cli.connections import connections
@@ -24,9 +24,11 @@ EXAMPLES = """Send email campaigns so that a crash or a second click can't mail 
 ENDS = "\b\nExit codes\n" + "\n".join(f"  {code:<4}{meaning}" for code, meaning in MEANINGS.items())
 EPILOG = f"{ENDS}\n\n`campaignbridge help CODE` explains an error code or a reason."
 
-app = group(EXAMPLES, epilog=EPILOG)
+app = group(EXAMPLES, epilog=EPILOG, completion=True)
 app.command("demo", cls=Command)(demo.demo)
 app.command("demo-worker", cls=Command, hidden=True)(demo.demo_worker)
+app.command("init", cls=Command)(init.init)
+app.command("doctor", cls=Command)(doctor.doctor)
 app.command("sandbox", cls=Command)(sandbox.sandbox)
 app.command("worker", cls=Command)(working.worker)
 app.command("tick", cls=Command)(working.tick)
@@ -81,4 +83,5 @@ def _misused(error: typer.TyperException, command: str) -> int:
             return failure.usage("A command is missing.", command)
         print(error.format_message(), file=sys.stderr)
         return 2
-    return failure.usage(error.format_message().strip() or "The command is not complete.", command)
+    said = failure.masked(error.format_message().strip())  # it quotes what was typed, addresses and all
+    return failure.usage(said or "The command is not complete.", command)

@@ -1,54 +1,33 @@
-"""`campaigns`: from a file to approved content. The group's other commands are in `delivery` and `watching`."""
+"""`campaigns create, list, preflight, submit, approve, revoke`: from a file to approved content."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from campaignbridge.cli import terminal
-from campaignbridge.cli.command import Command, group
-from campaignbridge.cli.delivery import draft, reconcile, send
+from campaignbridge.cli.params import Audience, Content, Id, Version, text
 from campaignbridge.cli.session import session
-from campaignbridge.cli.watching import show, timeline
 
 if TYPE_CHECKING:
     from campaignbridge.flows.authoring import Checked
     from campaignbridge.store.campaigns import Dossier
 
-campaigns = group("Create, approve, hand off and send campaigns, and see what became of them.")
-
-Id = Annotated[str, typer.Argument(metavar="ID", help="The campaign, such as cmp_7k2f9x0q1z3m.")]
-Version = Annotated[
-    int | None,
-    typer.Option(
-        "--expected-version", metavar="N", help="Refuse if the campaign has changed since this version."
-    ),
-]
-
-
-def _text(name: str, help: str, *, metavar: str = "TEXT") -> Any:  # noqa: A002  Typer's word
-    return typer.Option(metavar=metavar, envvar=f"CAMPAIGNBRIDGE_{name}", help=help)
-
-
-Name = Annotated[str, _text("NAME", "For you; recipients never see it.")]
-Connection = Annotated[str, _text("CONNECTION", "Its label or id.", metavar="LABEL")]
-Audience = Annotated[str, _text("AUDIENCE", "The provider's id of a list.", metavar="REF")]
-Subject = Annotated[str, _text("SUBJECT", "One line; emoji are kept.")]
-FromName = Annotated[str, _text("FROM_NAME", "Whom it comes from.")]
-FromEmail = Annotated[str, _text("FROM_EMAIL", "The From address.", metavar="ADDRESS")]
-Content = Annotated[
-    str, typer.Option(metavar="FILE", help="HTML, or Markdown if it ends in .md or .markdown.")
-]
-Preview = Annotated[str, _text("PREVIEW_TEXT", "Shown beside the subject in many inboxes.")]
+Name = Annotated[str, text("NAME", "For you; recipients never see it.")]
+Connection = Annotated[str, text("CONNECTION", "Its label or id.", metavar="LABEL")]
+Subject = Annotated[str, text("SUBJECT", "One line; emoji are kept.")]
+FromName = Annotated[str, text("FROM_NAME", "Whom it comes from.")]
+FromEmail = Annotated[str, text("FROM_EMAIL", "The From address.", metavar="ADDRESS")]
+Preview = Annotated[str, text("PREVIEW_TEXT", "Shown beside the subject in many inboxes.")]
 
 
 def create(  # noqa: PLR0917  Typer hands them over by name
     name: Name,
     connection: Connection,
-    audience: Audience,
+    audience: Annotated[str, Audience],
     subject: Subject,
     from_name: FromName,
     from_email: FromEmail,
-    content: Content,
+    content: Annotated[str, Content],
     preview_text: Preview = "",
 ) -> None:
     """Create a draft with frozen content.
@@ -210,16 +189,3 @@ def _found(checked: "Checked") -> list[str]:
         f"ok    {checked.fingerprint}" if not checked.errors else "      It can't be submitted like this."
     )
     return lines
-
-
-campaigns.command("create", cls=Command)(create)
-campaigns.command("list", cls=Command)(list_)
-campaigns.command("show", cls=Command)(show)
-campaigns.command("preflight", cls=Command)(preflight)
-campaigns.command("submit", cls=Command)(submit)
-campaigns.command("approve", cls=Command)(approve)
-campaigns.command("revoke", cls=Command)(revoke)
-campaigns.command("draft", cls=Command)(draft)
-campaigns.command("send", cls=Command)(send)
-campaigns.command("reconcile", cls=Command)(reconcile)
-campaigns.command("timeline", cls=Command)(timeline)

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from campaignbridge.cli import terminal
-from campaignbridge.cli.moments import clock_time
+from campaignbridge.cli.moments import clock_time, zoned
 
 SYSTEM = "by itself"
 _REQUESTS = {
@@ -13,16 +13,36 @@ _REQUESTS = {
     "schedule": "Schedule",
     "unschedule": "Unschedule",
     "cancel": "Cancel",
+    "test": "Test",
+    "draft": "Draft",
 }
 _PLAIN = {
     "submitted": "Handed in for review",
     "approval_revoked": "Approval taken back",
+    "withdrawn": "Draft taken back to be edited; it stays at {provider}, unsent",
+    "archived": "Put away",
+    "cancelled": "Cancelled here; {provider} was asked for nothing",
+    "possible_double_content": "Another campaign with this content is on its way too, or went lately",
 }
+_OF_REQUESTS = frozenset("requested accepted refused unconfirmed not_called not_made".split())
 
 
-def lines(events: list[Any], *, provider: str, now_ms: int, width: int = terminal.WIDTH) -> list[str]:
-    """Return each event as when, who, what; a long one goes on under its beginning."""
-    rows = [(clock_time(one["at"], now_ms), actor_of(one), in_words(one, provider)) for one in events]
+def lines(
+    events: list[Any],
+    *,
+    provider: str,
+    now_ms: int,
+    due: Mapping[str, int] | None = None,
+    width: int = terminal.WIDTH,
+) -> list[str]:
+    """Return each event as when, who, what; a long one goes on under its beginning.
+
+    `due` has the send time that an attempt asked for.
+    """
+    rows = [
+        (clock_time(one["at"], now_ms), actor_of(one), in_words(one, provider) + _for(one, due or {}))
+        for one in events
+    ]
     when = max((len(row[0]) for row in rows), default=0)
     who = max((len(row[1]) for row in rows), default=0)
     found = []
@@ -38,38 +58,65 @@ def actor_of(event: Mapping[str, Any]) -> str:
     return SYSTEM if event["automatic"] else terminal.clean(event["actor"])
 
 
+def _for(event: Mapping[str, Any], due: Mapping[str, int]) -> str:
+    at = due.get(str(event["attempt_id"])) if event["kind"] == "schedule_requested" else None
+    return "" if at is None else f" for {zoned(at)}"
+
+
 def in_words(event: Mapping[str, Any], provider: str) -> str:
     """Return what happened."""
     kind, data = str(event["kind"]), event["data"]
     if kind in _PLAIN:
-        return _PLAIN[kind]
+        return _PLAIN[kind].format(provider=provider)
     request, _, outcome = kind.partition("_")
-    if request in _REQUESTS and outcome:
+    if request in _REQUESTS and outcome in _OF_REQUESTS:
         return _of_request(_REQUESTS[request], outcome, data, provider)
+    told = _of_person(kind, data)
+    return told or _of_watching(kind, event, provider)
+
+
+def _of_person(kind: str, data: Mapping[str, Any]) -> str:
+    """Return what a person did to the campaign here; empty for anything else."""
     match kind:
         case "created":
-            return f"Created, {short(data.get('fingerprint', ''))}"
+            origin = f" as a copy of {terminal.clean(data['source'])}" if data.get("source") else ""
+            return f"Created{origin}, {short(data.get('fingerprint', ''))}"
+        case "content_changed":
+            return f"Content is now revision {data.get('revision')}, {short(data.get('fingerprint', ''))}"
+        case "audience_changed":
+            return f"Audience is now {terminal.clean(data.get('audience'))}"
         case "approved":
             return f"Approved {short(data.get('fingerprint', ''))} for {data.get('max_recipients', 0):,} people at most"
-        case "campaign_lock_takeover":
-            return f"Recovered an interrupted operation (Interrupted: {data.get('interrupted_operation')})"
-        case "draft_adopted":
-            return f"Found at {provider} instead of made anew: {_word(data.get('status'))}"
+        case "lock_released":
+            return f"Lock released: {terminal.clean(data.get('reason', ''))}"
+        case "resolved":
+            return _of_resolving(data)
+        case "acknowledged":
+            return f"Flag {_word(data.get('flag'))} cleared: {terminal.clean(data.get('reason', ''))}"
         case _:
-            return _of_watching(kind, event, provider)
+            return ""
+
+
+def _of_resolving(data: Mapping[str, Any]) -> str:
+    mailed = data.get("mailed")
+    after = f" after {mailed:,} mails" if isinstance(mailed, int) else ""
+    verdict, evidence = _word(data.get("verdict")), terminal.clean(data.get("evidence", ""))
+    return f"Settled by hand as {verdict}{after}: {evidence}"
 
 
 def _of_request(name: str, outcome: str, data: Mapping[str, Any], provider: str) -> str:
     match outcome:
         case "requested":
             return f"{name} requested"
+        case "accepted" if name == "Test":
+            return f"Test accepted by {provider}; only its own addresses were mailed"
         case "accepted":
             return f"{name} accepted by {provider}"
         case "refused":
-            said = terminal.clean(data.get("detail") or data.get("code") or "")
+            said = terminal.clean(data.get("detail") or _word(data.get("code") or ""))
             return f"{name} refused by {provider}: {said}"
         case "unconfirmed":
-            return f"{name} not confirmed ({_word(data.get('reason'))})"
+            return f"{name} not confirmed ({_word(data.get('reason') or data.get('code'))})"
         case "not_called":
             return f"{name} not asked for: it had become too late"
         case "not_made":
@@ -95,15 +142,21 @@ def _of_watching(kind: str, event: Mapping[str, Any], provider: str) -> str:
             changed = ", changed there and not by us" if data.get("unexplained") else ""
             return f"{checked}: {says}{changed}{_now(data)}"
         case "watch_stopped":
-            return f"{checked}: {says}. Checks stopped: {_word(data.get('reason'))}"
+            why = f"Checks stopped: {_word(data.get('reason'))}"
+            read = data.get("provider_says") or data.get("reason") == "missing"
+            return f"{checked}: {says}. {why}" if read else why
         case "late_outcome":
             late = "accepted" if data.get("accepted") else "not accepted"
             double = ". This may have been a second mailing" if data.get("possible_double") else ""
             return (
                 f"A late answer came: {late}, after it was settled as {_word(data.get('settled_as'))}{double}"
             )
-        case "lock_released":
-            return f"Lock released: {terminal.clean(data.get('reason', ''))}"
+        case "campaign_lock_takeover":
+            return f"Recovered an interrupted operation (Interrupted: {data.get('interrupted_operation')})"
+        case "draft_adopted":
+            return f"Found at {provider} instead of made anew: {_word(data.get('status'))}"
+        case "draft_orphaned":
+            return f"A second draft stands at {provider} ({terminal.clean(data.get('remote_id'))}); it is never sent"
         case _:
             return _word(kind).capitalize()
 

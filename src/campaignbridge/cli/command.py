@@ -74,7 +74,7 @@ class Group(TyperGroup):
         super().__init__(params=[*(params or []), *shared_params()], **settings)
 
 
-def group(sentence: str, *, epilog: str | None = None) -> typer.Typer:
+def group(sentence: str, *, epilog: str | None = None, completion: bool = False) -> typer.Typer:
     """Return an empty group of commands with this sentence as its help."""
     return typer.Typer(
         cls=Group,
@@ -82,7 +82,7 @@ def group(sentence: str, *, epilog: str | None = None) -> typer.Typer:
         epilog=epilog,
         no_args_is_help=True,
         rich_markup_mode=None,
-        add_completion=False,
+        add_completion=completion,
         pretty_exceptions_enable=False,
         context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 80},
     )

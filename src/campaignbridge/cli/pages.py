@@ -15,6 +15,11 @@ class Page:
 NOTHING = "Nothing."
 READS = "The provider is read again by itself while a worker runs. Reading never sends."
 
+
+def _content(means: str, todo: str) -> Page:
+    return Page(means, NOTHING, (todo, "campaigns content ID --content FILE freezes another content."))
+
+
 PAGES: dict[str, Page] = {
     # a request whose outcome isn't known
     "send_unconfirmed": Page(
@@ -24,6 +29,35 @@ PAGES: dict[str, Page] = {
             "campaigns reconcile ID reads it now.",
             "Don't press Send in the provider's own pages: that would be a second mailing.",
         ),
+    ),
+    "schedule_unconfirmed": Page(
+        "The provider was asked to send this later and no usable answer came. It may go out at that time.",
+        READS + " Its own record settles it: as scheduled, or, after two readings well apart, as not.",
+        (
+            "campaigns reconcile ID reads it now.",
+            "campaigns cancel ID takes it off the schedule, if it turns out to be on it.",
+        ),
+    ),
+    "unschedule_unconfirmed": Page(
+        "The provider was asked to take this off its schedule and no usable answer came. It may still go out.",
+        READS + " Its own record settles it.",
+        (
+            "campaigns reconcile ID reads it now.",
+            "If its time comes soon, pause it in the provider's own pages: that can only mail fewer people.",
+        ),
+    ),
+    "cancel_unconfirmed": Page(
+        "The provider was asked to stop this and no usable answer came. It may still be going out.",
+        READS + " Its own record says how many were mailed.",
+        (
+            "campaigns reconcile ID reads it now.",
+            "Stopping it in the provider's own pages is safe: that can only mail fewer people.",
+        ),
+    ),
+    "test_unconfirmed": Page(
+        "The provider was asked for a test and no usable answer came. Nobody but its addresses could get it.",
+        "Nothing. A test is settled by its answer alone and is never repeated.",
+        ("Look into the inboxes.", "If nothing came, campaigns test ID sends another one."),
     ),
     "draft_unconfirmed": Page(
         "The provider was asked to make a draft and no usable answer came. The draft may exist there.",
@@ -57,6 +91,7 @@ PAGES: dict[str, Page] = {
         (
             "Look in the provider's own activity log, or for a mail that arrived.",
             "If it is there again, campaigns reconcile ID starts the checks anew.",
+            "Else campaigns resolve ID --as sent or not_sent settles it, with your evidence.",
         ),
     ),
     "untracked": Page(
@@ -92,22 +127,34 @@ PAGES: dict[str, Page] = {
     "credential_refused": Page(
         "The provider refuses the key of this connection. What was in its hands goes on there.",
         "Nothing. Checks wait until the key works.",
-        ("Put a key that works into the variable, then connections verify LABEL.",),
+        (
+            "Put a key that works into its variable, then connections verify LABEL.",
+            "Or connections replace-key LABEL.",
+        ),
     ),
     "possible_double": Page(
         "An answer said yes to a request that had been settled as not done. Two mailings are possible.",
         "It is read again, and the flag stays until a person has looked.",
-        ("Look in the provider's own activity log before you do anything else.",),
+        (
+            "Look in the provider's own activity log before you do anything else.",
+            "campaigns acknowledge ID --reason TEXT clears the flag, with what you found.",
+        ),
     ),
     "possible_double_content": Page(
         "Two campaigns with the same content went, or are going, to the same audience.",
         "Both are followed. No other one with this content can be sent for 30 days.",
-        ("campaigns timeline ID tells what made each of them go.",),
+        (
+            "campaigns timeline ID tells what made each of them go.",
+            "campaigns acknowledge ID --reason TEXT clears the flag, with what you found.",
+        ),
     ),
     "other_account": Page(
-        "The key in the connection's variable opens another account than the one it was added for.",
+        "The connection's key opens another account than the one it was added for.",
         "Nothing. Another account's silence proves nothing, so checks have stopped.",
-        ("Put the right key into the variable, then connections verify LABEL.",),
+        (
+            "Put the right key into its variable, then connections verify LABEL.",
+            "Or connections replace-key LABEL.",
+        ),
     ),
     "watch_failed": Page(
         "The background check of this campaign failed again and again, so it was given up.",
@@ -118,6 +165,14 @@ PAGES: dict[str, Page] = {
         "The provider refused the last request to send. It still shows a draft, so nothing was sent.",
         "It is read again after an hour and after a day, in case the refusal was an answer to a second request.",
         ("Fix what it complained of, then send again with a new confirmation.",),
+    ),
+    "schedule_differs": Page(
+        "The provider accepted a send time, and right after that showed another one, or none.",
+        READS + " What it shows is what counts.",
+        (
+            "campaigns show ID says which time it has. Look at the campaign at the provider, too.",
+            "campaigns unschedule ID takes it off the schedule; then schedule it anew.",
+        ),
     ),
     "scheduled_late": Page(
         "The provider should have begun sending half an hour ago, and has not.",
@@ -130,9 +185,12 @@ PAGES: dict[str, Page] = {
         ("See whether the provider is down, and whether this host reaches it.",),
     ),
     "connection_unusable": Page(
-        "A worker has no key for the connection: its environment variable is not set there.",
+        "A worker has no key for the connection: neither its variable, nor the secret that opens a stored key.",
         "The check comes back; a worker that has the key will do it.",
-        ("Set the variable in the worker's environment, and restart it.",),
+        (
+            "Set it in the worker's environment, and restart it.",
+            "campaignbridge doctor says what is missing.",
+        ),
     ),
     "sent_zero": Page(
         "The provider says sent, and counts nobody who got it.",
@@ -148,6 +206,33 @@ PAGES: dict[str, Page] = {
         "A request has been without a confirmed outcome for more than an hour.",
         READS,
         ("campaigns show ID says what is known.", "See that a worker runs."),
+    ),
+    # what preflight finds
+    "subject_missing": _content("There is no subject.", "Give one with --subject."),
+    "sender_missing": _content(
+        "There is no usable sender.", "Give --from-name and --from-email when you create it."
+    ),
+    "reply_to_differs": _content(
+        "Replies would go to another address than From, which Mailchimp can't do.", "Leave --reply-to out."
+    ),
+    "control_character": _content(
+        "Subject, sender or content holds a control character, such as a line break or NUL.",
+        "Remove it, or save the file as UTF-8 text.",
+    ),
+    "content_missing": _content("The content is empty.", "Give an HTML or Markdown file."),
+    "content_too_big": _content("The HTML is bigger than a million bytes.", "Put images on a web server."),
+    "content_clipped": _content(
+        "Gmail cuts a message of this size off. This is a warning and keeps nothing from being sent.",
+        "Shorten it, so that the unsubscribe link is still seen.",
+    ),
+    "unsubscribe_missing": _content(
+        "Nobody could unsubscribe: the tag isn't in the content, or only in a comment.",
+        "Put a link to *|UNSUB|* into it.",
+    ),
+    "audience_unknown": Page(
+        "The provider knows no list with the campaign's audience reference.",
+        NOTHING,
+        ("campaigns audience ID --audience REF chooses another, while no draft stands at the provider.",),
     ),
     # refusals
     "not_found": Page(

@@ -5,50 +5,14 @@ from typing import TYPE_CHECKING, Any
 
 from campaignbridge.cli import terminal
 from campaignbridge.cli.chronicle import short
-from campaignbridge.cli.moments import age, clock_time, dated
+from campaignbridge.cli.moments import age, clock_time, dated, instant, zoned
+from campaignbridge.cli.words import ATTEMPTS, FLAGS, LABELS, MARKS, OPEN, STOPPED, UNANSWERED
 
 if TYPE_CHECKING:
     from campaignbridge.domain.campaign import Campaign
     from campaignbridge.domain.connection import Connection
     from campaignbridge.domain.ledger import Attempt
-    from campaignbridge.flows.views import CampaignView
-
-LABELS = {
-    "draft": "Draft",
-    "ready_for_review": "In review",
-    "approved": "Approved",
-    "provider_draft": "Ready at {provider}",
-    "scheduled": "Scheduled",
-    "sending": "Sending",
-    "sent": "Sent",
-    "failed": "Failed, nothing sent",
-    "cancelled": "Cancelled",
-    "unknown": "Not confirmed",
-    "archived": "Archived",
-}
-_MARKS = {"sent": "ok ", "unknown": "? ", "failed": "! "}
-_ATTEMPTS = {"pending": "not answered yet", "succeeded": "took effect", "failed": "did nothing"}
-_STOPPED = {
-    "missing": "{provider} no longer has this campaign, so it can't be told whether the mail went out.",
-    "untracked": "{provider} gives this campaign a state that we don't know.",
-    "contradiction": "{provider} says something else than what we had recorded for certain.",
-    "duplicate_drafts": "{provider} has two campaigns with our mark, and only one can be ours.",
-    "credential_refused": "{provider} refuses the key of this connection.",
-    "other_account": "The key of this connection opens another account than the campaign's.",
-    "watch_failed": "Looking at {provider} failed again and again, for a reason of ours.",
-    "inconclusive": "What {provider} says doesn't tell whether the request took effect.",
-}
-_FLAGS = {
-    "sent_zero": "{provider} says that it was sent, and counts nobody. Don't send it again yet.",
-    "possible_double": "An answer came after the request was settled: this may have been mailed twice.",
-    "possible_double_content": "Another campaign with this content is on its way too, or went lately.",
-    "send_refused": "{provider} refused the last send. Nothing was sent.",
-    "scheduled_late": "Its send time was more than half an hour ago, and {provider} has not begun.",
-    "no_reading": "{provider} has given no usable reading for about an hour.",
-    "connection_unusable": "A worker can't open the connection: its key is not set there.",
-    "sending_long": "{provider} has been sending it for more than a day.",
-    "unconfirmed_long": "A request has had no confirmed outcome for more than an hour.",
-}
+    from campaignbridge.flows.views import Action, CampaignView
 
 
 def provider_label(connection: "Connection") -> str:
@@ -73,12 +37,14 @@ def label_of(state: str, *, stopped: bool, open_attempt: bool, provider: str = "
 def label(view: "CampaignView") -> str:
     """Return the campaign's label: its state, unless something is open or stopped."""
     campaign = view.dossier.campaign
-    return label_of(
+    found = label_of(
         campaign.state.value,
         stopped=campaign.stopped_reason is not None,
         open_attempt=campaign.open_attempt is not None,
         provider=provider_label(view.dossier.connection),
     )
+    due = campaign.scheduled_for if found == LABELS["scheduled"] else None
+    return found if due is None else f"{found} for {zoned(due)}"
 
 
 def headline(view: "CampaignView") -> str:
@@ -86,7 +52,7 @@ def headline(view: "CampaignView") -> str:
     dossier = view.dossier
     campaign, now = dossier.campaign, dossier.now
     doubtful = campaign.stopped_reason is not None or campaign.open_attempt is not None
-    glyph = "? " if doubtful else _MARKS.get(campaign.state.value, "")
+    glyph = "? " if doubtful else MARKS.get(campaign.state.value, "")
     since = campaign.state_changed_at
     if dossier.attempt is not None:
         since = max(since, dossier.attempt.created_at)
@@ -98,7 +64,7 @@ def why(view: "CampaignView") -> str:
     dossier = view.dossier
     campaign, attempt, provider = dossier.campaign, dossier.attempt, provider_label(dossier.connection)
     if campaign.stopped_reason is not None:
-        text = _STOPPED.get(
+        text = STOPPED.get(
             campaign.stopped_reason, "Checks stopped: " + campaign.stopped_reason.replace("_", " ")
         )
         return text.format(provider=provider)
@@ -107,6 +73,8 @@ def why(view: "CampaignView") -> str:
     match campaign.state.value:
         case "provider_draft" if dossier.remote and dossier.remote.content_pending:
             return f"The upload of its content to {provider} is not known to be complete."
+        case "scheduled" if campaign.scheduled_for is not None:
+            return f"{provider} has accepted the schedule, and sends it by itself at that time."
         case "sending":
             return f"{provider} accepted the send. Accepted is not yet sent: its record says that."
         case "sent":
@@ -118,10 +86,14 @@ def why(view: "CampaignView") -> str:
 
 
 def _why_open(attempt: "Attempt", provider: str) -> str:
-    asked = "make a draft of" if attempt.operation.value == "create" else attempt.operation.value
-    told = "has not answered yet" if attempt.status.value == "pending" else "gave no usable answer"
-    so = "The draft may exist." if attempt.operation.value == "create" else "It may be going out."
-    return f"{provider} was asked to {asked} this and {told}. {so}"
+    from campaignbridge.domain.ledger import MUTATION_LIMIT_MS
+
+    asked, so, _ = OPEN[attempt.operation.value]
+    if attempt.status.value == "pending":
+        told = "has not answered yet"
+    else:
+        told = UNANSWERED.get(attempt.error_code or "", "gave no usable answer")
+    return f"{provider} was asked to {asked} and {told.format(seconds=MUTATION_LIMIT_MS // 1000)}. {so}"
 
 
 def _to(view: "CampaignView") -> str:
@@ -141,6 +113,14 @@ def next_step(view: "CampaignView") -> str:
         waiting = campaign.state.value == "ready_for_review"
         return "Nothing by itself." + (" Waits for somebody who may approve." if waiting else "")
     at = clock_time(campaign.look_at, now)
+    due = campaign.scheduled_for
+    if (
+        campaign.state.value == "scheduled"
+        and campaign.open_attempt is None
+        and due is not None
+        and due > now
+    ):
+        return f"{provider} starts at {clock_time(due, now, seconds=False)}. We read it at {at}."
     if campaign.look_at <= now:
         return f"Reads {provider} as soon as a worker runs (due since {at}). Reading never sends."
     return f"Reads {provider} again at {at}. Reading never sends."
@@ -153,7 +133,14 @@ def help_code(view: "CampaignView") -> str | None:
         return campaign.stopped_reason or campaign.flag
     if attempt is None:
         return None
-    return "draft_unconfirmed" if attempt.operation.value == "create" else "send_unconfirmed"
+    return OPEN[attempt.operation.value][2]
+
+
+def flag_words(view: "CampaignView") -> str:
+    """Return the sentence of the campaign's flag; empty without one."""
+    flag = view.dossier.campaign.flag
+    provider = provider_label(view.dossier.connection)
+    return FLAGS.get(flag, flag.replace("_", " ")).format(provider=provider) if flag else ""
 
 
 def approved_words(campaign: "Campaign", when: Callable[[int], str]) -> str:
@@ -171,9 +158,7 @@ def lines(view: "CampaignView") -> list[str]:
     title = terminal.shortened(campaign.name, 28)
     place = f"{connection.label} ({provider_label(connection)}, {place_of(connection)})"
     rows = [("Why", why(view)), ("Next", next_step(view)), ("Held", _held(view))]
-    if campaign.flag:
-        note = _FLAGS.get(campaign.flag, campaign.flag).format(provider=provider_label(connection))
-        rows.append(("Note", note))
+    rows.append(("Note", flag_words(view)))
     found = [f"{title}   {campaign.id}   {place}", headline(view), ""]
     found += terminal.facts([row for row in rows if row[1]], column=8)
     found += ["", *terminal.facts(_content(view)), *_attempts(view), "", *_possible(view)]
@@ -190,6 +175,8 @@ def _content(view: "CampaignView") -> list[tuple[str, str]]:
         ("Audience", _audience(view)),
         ("Content", f"revision {campaign.revision}, {approval}, {short(fingerprint)}"),
     ]
+    if campaign.scheduled_for is not None and campaign.state.value == "scheduled":
+        rows.append(("Send time", instant(campaign.scheduled_for)))
     if campaign.approval is None:
         rows.append(("", fingerprint))
     return rows
@@ -218,33 +205,67 @@ def _attempts(view: "CampaignView") -> list[str]:
         (
             one.operation.value,
             one.id,
-            _ATTEMPTS.get(one.status.value, "not confirmed"),
+            ATTEMPTS.get(one.status.value, "not confirmed"),
             clock_time(one.created_at, now),
             terminal.clean(one.actor or "by itself"),
         )
-        for one in view.attempts
+        for one in _of_interest(view)
     ]
-    found = ["  ".join((row[0].ljust(6), *row[1:])) for row in rows]
+    widths = [max(len(row[column]) for row in rows) for column in range(4)] if rows else []
+    found = [
+        "  ".join((*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[4]))
+        for row in rows
+    ]
     return terminal.facts([("" if number else "Attempts", line) for number, line in enumerate(found)])
+
+
+def _of_interest(view: "CampaignView") -> list["Attempt"]:
+    """Return the open request alone, or the newest ones; the timeline has them all."""
+    opened = [one for one in view.attempts if one.id == view.dossier.campaign.open_attempt]
+    return opened or list(view.attempts[-_NEWEST:])
 
 
 def _possible(view: "CampaignView") -> list[str]:
     campaign_id = view.dossier.campaign.id
-    provider = provider_label(view.dossier.connection)
     can = [(f"campaigns {one.name} {campaign_id}", one.what) for one in view.actions if one.allowed]
+    if (view.dossier.campaign.flag or "").startswith("possible_double"):
+        can.append((f"campaigns acknowledge {campaign_id}", "clear the flag, once you have looked"))
     reasons: dict[str, list[str]] = {}
-    for one in view.actions:
-        if not one.allowed:
+    for one in sorted(view.actions, key=_deliveries_first):
+        if not one.allowed and _concerns(view, one.name):
             reasons.setdefault(_reason(view, one.why_not), []).append(one.name)
     cannot = [(", ".join(names), reason) for reason, names in reasons.items()]
-    width = 3 + max((len(name) for name, _ in [*can, *cannot]), default=0)
+    width = max((len(name) for name, _ in can), default=28) + 3
     found = ["You can", *terminal.facts(can, indent=2, column=width)] if can else ["You can do nothing now."]
-    found = [line.replace("the provider", provider) for line in found]
-    return [*found, "Not now", *terminal.facts(cannot, indent=2, column=width)] if cannot else found
+    if cannot:
+        found += ["Not now", *terminal.pairs(cannot, indent=2, column=width)]
+    return [line.replace("the provider", provider_label(view.dossier.connection)) for line in found]
+
+
+_NEWEST = 6
+_DELIVERIES = ("send", "schedule", "test")  # what people look for first
+
+
+def _deliveries_first(action: "Action") -> int:
+    return _DELIVERIES.index(action.name) if action.name in _DELIVERIES else len(_DELIVERIES)
+
+
+def _concerns(view: "CampaignView", name: str) -> bool:
+    """Say whether somebody could expect this action now. What is open only hides what could be done without it."""
+    attempt = view.dossier.attempt
+    if attempt is None:
+        return True
+    from campaignbridge.flows.views import RULES
+
+    states = {action: allowed for action, _, _, allowed in RULES}
+    return attempt.from_state in states.get(name, {attempt.from_state})
 
 
 def _reason(view: "CampaignView", why_not: str) -> str:
-    """Return why something can't be done, with the state's label instead of its code."""
+    """Return why something can't be done, with the state's label instead of its code, and what is open."""
+    attempt = view.dossier.attempt
+    if attempt is not None and attempt.operation.value != "create":
+        why_not = why_not.replace("an earlier request", f"an earlier {attempt.operation.value}")
     is_state = why_not == f"it is {view.dossier.campaign.state.value}"
     return f"it is {label(view)[0].lower()}{label(view)[1:]}" if is_state else why_not
 
@@ -284,6 +305,7 @@ def document(view: "CampaignView") -> dict[str, Any]:
         "max_recipients": approval.max_recipients if approval else None,
         "open_attempt": campaign.open_attempt,
         "look_at": campaign.look_at,
+        "scheduled_for": campaign.scheduled_for,
         "stopped_reason": campaign.stopped_reason,
         "flag": campaign.flag,
         "held_by": dict(view.lock) if view.lock else None,
@@ -308,4 +330,5 @@ def _attempt(one: "Attempt") -> dict[str, Any]:
         "answered_at": one.answered_at,
         "settled_at": one.settled_at,
         "error_code": one.error_code,
+        "schedule_at": one.schedule_at,
     }

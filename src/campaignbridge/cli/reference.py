@@ -86,7 +86,7 @@ _HEAD = ("| argument or flag | variable | |", "|---|---|---|")
 
 
 def _row(param: Any) -> str:
-    flags = ", ".join(f"`{name}`" for name in param.opts if name.startswith("-"))
+    flags = ", ".join(f"`{name}`" for name in [*param.opts, *param.secondary_opts] if name.startswith("-"))
     metavar = param.metavar or (param.name.upper() if not flags else "")
     name = f"{flags} {metavar}".strip() if flags else f"`{metavar}`"
     variable = f"`{param.envvar}`" if param.envvar else ""

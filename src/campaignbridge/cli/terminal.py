@@ -7,6 +7,7 @@ import sys
 import textwrap
 from collections.abc import Iterable
 from functools import cache
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 from campaignbridge.cli.choices import CHOICES
@@ -95,11 +96,17 @@ def wrapped(text: str, *, width: int) -> list[str]:
 
 
 def pasteable(command: str) -> list[str]:
-    """Return a command in one line, or in two that a shell reads as one."""
-    head, flag, rest = command.partition(" --")
-    if len(command) <= WIDTH - INDENT or not flag:
+    """Return a command in one line, or in several that a shell reads as one."""
+    head, *flags = command.split(" --")
+    if len(command) <= WIDTH - INDENT or not flags:
         return [command]
-    return [f"{head} \\", f"  --{rest}"]
+    lines = [head]
+    for number, flag in enumerate(flags):
+        if number and len(f"{lines[-1]} --{flag} \\") <= WIDTH - INDENT:
+            lines[-1] += f" --{flag}"
+        else:
+            lines.append(f"  --{flag}")
+    return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
 
 
 def facts(rows: Iterable[tuple[str, str]], *, indent: int = 0, column: int = 12) -> list[str]:
@@ -110,6 +117,19 @@ def facts(rows: Iterable[tuple[str, str]], *, indent: int = 0, column: int = 12)
         for number, part in enumerate(parts):
             head = name if number == 0 else ""
             lines.append(f"{' ' * indent}{head:<{column}}{part}".rstrip())
+    return lines
+
+
+def pairs(rows: Iterable[tuple[str, str]], *, indent: int, column: int) -> list[str]:
+    """Return lines like those of `facts`, with long names continued under their beginning, too."""
+    lines: list[str] = []
+    for name, value in rows:
+        left = wrapped(name, width=column - 3)
+        right = wrapped(value, width=WIDTH - indent - column)
+        lines += [
+            f"{' ' * indent}{head:<{column}}{part}".rstrip()
+            for head, part in zip_longest(left, right, fillvalue="")
+        ]
     return lines
 
 

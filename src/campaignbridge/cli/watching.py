@@ -10,12 +10,12 @@ import typer
 from campaignbridge.cli import terminal
 from campaignbridge.cli.choices import CHOICES
 from campaignbridge.cli.exits import DONE, LATER, PERSON, PROVIDER
+from campaignbridge.cli.params import Id
 from campaignbridge.cli.session import session
 
 if TYPE_CHECKING:
     from campaignbridge.flows.views import CampaignView
 
-Id = Annotated[str, typer.Argument(metavar="ID", help="The campaign, such as cmp_7k2f9x0q1z3m.")]
 LOOK_EVERY_S = 0.5
 
 
@@ -25,11 +25,17 @@ def show(
     seconds: Annotated[
         float, typer.Option("--for", metavar="SECONDS", min=0, help="With --watch: seconds at most.")
     ] = 600,
+    check: Annotated[
+        bool, typer.Option("--check", help="Exit code 5 if a person should look at it.")
+    ] = False,
 ) -> int:
     """Show a campaign: state, why, what happens next, and what may safely be done.
 
     With --watch it ends by itself: 0 when nothing is open any more, 5 when a person is needed, 6 when the
     provider sent nothing, 4 when the time was over first. It reads our store; a worker reads the provider.
+
+    Without --watch it is 0, even if the news is bad; --check makes 5 of a campaign that is not confirmed, has
+    failed or is flagged.
     """
     from campaignbridge.cli.portrait import document, lines
 
@@ -39,10 +45,11 @@ def show(
             return here.bridge.show(campaign, actor=here.actor)
 
         if watch:
-            return _watch(read, seconds)
+            ended, view = _watch(read, seconds)
+            return PERSON if check and ended == DONE and needs_person(view) else ended
         view = read()
     terminal.answer(document(view), lines(view))
-    return DONE
+    return PERSON if check and needs_person(view) else DONE
 
 
 def timeline(campaign: Id) -> None:
@@ -51,14 +58,15 @@ def timeline(campaign: Id) -> None:
     from campaignbridge.cli.portrait import provider_label
 
     with session() as here:
-        dossier = here.bridge.show(campaign, actor=here.actor).dossier
+        view = here.bridge.show(campaign, actor=here.actor)
         events = here.bridge.timeline(campaign, actor=here.actor)
     document = {"campaign": campaign, "events": [dict(event) for event in events], "next_cursor": None}
-    told = lines(events, provider=provider_label(dossier.connection), now_ms=dossier.now)
+    dossier, due = view.dossier, {one.id: one.schedule_at for one in view.attempts if one.schedule_at}
+    told = lines(events, provider=provider_label(dossier.connection), now_ms=dossier.now, due=due)
     terminal.answer(document, told)
 
 
-def _watch(read: Any, seconds: float) -> int:
+def _watch(read: Any, seconds: float) -> tuple[int, "CampaignView"]:
     from campaignbridge.cli.portrait import document, headline, next_step
 
     until = time.monotonic() + seconds
@@ -74,10 +82,10 @@ def _watch(read: Any, seconds: float) -> int:
             last = told
             ended = settled(view)
             if ended is not None:
-                return ended
+                return ended, view
             if time.monotonic() >= until:
                 terminal.hint(f"Not settled after {seconds:.0f} s. It goes on by itself while a worker runs.")
-                return LATER
+                return LATER, view
             time.sleep(LOOK_EVERY_S)
 
 
@@ -90,6 +98,13 @@ def settled(view: "CampaignView") -> int | None:
         return PROVIDER
     moving = campaign.open_attempt is not None or campaign.state.value in ("sending", "scheduled", "unknown")
     return None if moving else DONE
+
+
+def needs_person(view: "CampaignView") -> bool:
+    """Say whether somebody should look at it: nothing is known for certain, it failed, or it is flagged."""
+    campaign = view.dossier.campaign
+    doubtful = campaign.open_attempt is not None or campaign.state.value in ("unknown", "failed")
+    return doubtful or campaign.stopped_reason is not None or campaign.flag is not None
 
 
 @contextmanager

@@ -82,6 +82,7 @@ class Campaign:
     owner: str
     open_attempt: str | None
     look_at: int | None
+    scheduled_for: int | None
     stopped_reason: str | None
     flag: str | None
     state_changed_at: int

@@ -9,7 +9,7 @@ from enum import StrEnum
 from typing import assert_never
 
 from campaignbridge.domain.cadence import SECOND_READING_MS
-from campaignbridge.domain.campaign import State, may_move
+from campaignbridge.domain.campaign import EDITABLE, State, may_move
 from campaignbridge.domain.ledger import Attempt, Operation
 from campaignbridge.domain.provider import Found, Observation, RemoteStatus
 
@@ -35,7 +35,7 @@ class Absence(StrEnum):
 
 
 # attempt -> where the provider says it is -> what that proves. Whatever isn't listed is applied.
-VERDICTS: dict[Operation, dict[State, Verdict]] = {
+VERDICTS: dict[Operation, dict[State, Verdict]] = {  # a test is never open, so it isn't here
     Operation.CREATE: {},
     Operation.SCHEDULE: {S.PROVIDER_DRAFT: Verdict.NOT_APPLIED},
     Operation.UNSCHEDULE: {
@@ -242,8 +242,8 @@ def _settle(case: Case, attempt: Attempt, target: State, began_at: int) -> Findi
 def _follow(case: Case, target: State, began_at: int) -> Finding:
     if case.went and target is S.PROVIDER_DRAFT:
         return _absence(case, Absence.CONTRADICTION, began_at)
-    if target is case.state:
-        return Same()
+    if target is case.state or (target is S.PROVIDER_DRAFT and case.state in EDITABLE):
+        return Same()  # a draft that was withdrawn stays there, unsent
     if not may_move(case.state, target):
         return _absence(case, Absence.CONTRADICTION, began_at)
     ours = (case.state, target) in {

@@ -27,6 +27,7 @@ class Operation(StrEnum):
     UNSCHEDULE = "unschedule"
     SEND = "send"
     CANCEL = "cancel"
+    TEST = "test"  # mails a few given addresses; watched by nobody, and settled by its answer alone
 
 
 class Status(StrEnum):
@@ -46,7 +47,7 @@ ACCEPTED_STATE: dict[Operation, State] = {
     Operation.SCHEDULE: State.SCHEDULED,
     Operation.UNSCHEDULE: State.PROVIDER_DRAFT,
     Operation.SEND: State.SENDING,
-    Operation.CANCEL: State.CANCELLED,
+    Operation.CANCEL: State.SENDING,  # it goes on until a reading says how many were mailed
 }
 
 
@@ -71,6 +72,7 @@ class Attempt:
     answered_at: int | None
     settled_at: int | None
     error_code: str | None
+    schedule_at: int | None = None  # the send time that a schedule asked for
 
     @property
     def window_end(self) -> int:

@@ -28,7 +28,7 @@ def state_of(found: Found, dossier: Dossier) -> State:
     if state is None or found.generation != dossier.campaign.generation:
         raise Unconfirmed(
             "The provider has this campaign already, in a state that can't be taken over by itself.",
-            todo="Look at it at the provider, then settle it by hand.",
+            todo="Look at it at the provider; if it is not yours to send, delete it there and repeat.",
             reason="untracked" if state is None else "contradiction",
         )
     return state

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import assert_never
 
 from campaignbridge.domain.actor import Actor
-from campaignbridge.domain.campaign import Approval, Campaign, State, may_move
+from campaignbridge.domain.campaign import EDITABLE, Approval, Campaign, State, may_move
 from campaignbridge.domain.content import (
     MAX_NAME,
     MAX_SUBJECT,
@@ -74,7 +74,7 @@ def create(wiring: Wiring, new: NewCampaign, *, actor: Actor) -> Dossier:
     """Create a draft with frozen content; raise `InvalidInput` for what could never be sent."""
     actor.require("author")
     require_one_line(new.name, field="name", limit=MAX_NAME)
-    _require_audience(new.audience)
+    require_audience(new.audience)
     envelope = Envelope(
         subject=require_one_line(new.subject, field="subject", limit=MAX_SUBJECT),
         preview_text=require_one_line(new.preview_text, field="preview text", limit=MAX_SUBJECT, empty=True),
@@ -188,7 +188,8 @@ def revoke(wiring: Wiring, campaign_id: str, *, actor: Actor, expected_version: 
         return unit.campaigns.get(campaign_id)
 
 
-def _require_audience(ref: str) -> None:
+def require_audience(ref: str) -> None:
+    """Raise `InvalidInput` unless this can be an audience's id at a provider."""
     if not _AUDIENCE.fullmatch(ref):
         raise InvalidInput(
             "The audience is the provider's id of a list, or list:segment.",
@@ -231,7 +232,10 @@ def _check(wiring: Wiring, dossier: Dossier, snapshot: Snapshot) -> Checked:
 def _require_editable(campaign: Campaign, target: State, expected: int | None, *, doing: str) -> None:
     campaign.require_settled()
     campaign.require_version(expected)
-    sources = tuple(state for state in State if may_move(state, target) and state is not State.APPROVED)
+    reviewed = EDITABLE - {
+        State.APPROVED
+    }  # what stands at the provider is withdrawn before it is approved anew
+    sources = tuple(state for state in State if state in reviewed and may_move(state, target))
     campaign.require_state(*sources, doing=doing)
 
 

@@ -1,30 +1,33 @@
-"""Delivery: the one dangerous request.
+"""Delivery: the one dangerous request, now (`send`) or for later (`schedule`).
 
 Under the campaign's lock, in this order, and the first failure wins:
  1. rights, a well-formed key, separation of duties, the confirmed facts;
  2. a recorded key is answered from the ledger;
- 3. nothing unresolved; the state; the version; the stored bytes; preflight;
+ 3. nothing unresolved; the state; the version; the send time; the stored bytes; preflight;
  4. the same content isn't going, or just gone, to the same audience from another campaign;
  5. the remote guard (`guard`): GET, PATCH, PUT, GET;
  6. `once`: intent, one POST, outcome.
 
-A refusal leaves nothing but its audit event.
+An accepted schedule is read back once; a mismatch is flagged. A refusal leaves nothing but its audit event.
 """
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import State, require_separation
 from campaignbridge.domain.content import Snapshot, preflight
-from campaignbridge.domain.errors import InvalidState, Refusal, ValidationFailed
+from campaignbridge.domain.errors import InvalidState, Refusal, StoreGone, ValidationFailed
 from campaignbridge.domain.ledger import (
     MUTATION_LIMIT_MS,
+    READ_LIMIT_MS,
     Attempt,
     Operation,
     request_hash,
     require_key,
 )
-from campaignbridge.domain.provider import Observation, RemoteStatus
+from campaignbridge.domain.provider import Accepted, Observation, Outcome, RemoteStatus
+from campaignbridge.domain.when import require_sendable_at
 from campaignbridge.flows.guard import known_remote, require_nothing_landing, require_sendable
 from campaignbridge.flows.handoff import require_frozen
 from campaignbridge.flows.holding import Held, Work, working_on
@@ -33,7 +36,7 @@ from campaignbridge.flows.once import Intent, perform
 from campaignbridge.flows.refusals import sent_elsewhere
 from campaignbridge.flows.replay import answer_replay
 from campaignbridge.flows.wiring import Wiring
-from campaignbridge.ports import Provider
+from campaignbridge.ports import Line, Provider
 from campaignbridge.store.campaigns import Dossier
 from campaignbridge.store.unit import Unit
 
@@ -46,9 +49,24 @@ class Confirmation:
     audience: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Order:
+    """What was asked for: a key, the confirmed facts, the version that was looked at, and when to send."""
+
+    key: str
+    confirmed: Confirmation
+    expected_version: int | None = None
+    at_ms: int | None = None  # None: now
+
+    @property
+    def operation(self) -> Operation:
+        """Which request this is."""
+        return Operation.SEND if self.at_ms is None else Operation.SCHEDULE
+
+
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """An accepted send. Accepted is not yet sent: only a reading says that."""
+    """An accepted send or schedule. Accepted is not yet sent: only a reading says that."""
 
     attempt_id: str
     recipients: int | None
@@ -65,22 +83,41 @@ def send(
     expected_version: int | None = None,
 ) -> Sent:
     """Ask the provider to send the campaign's draft now, at most once."""
+    order = Order(key=key, confirmed=confirmed, expected_version=expected_version)
+    return _deliver(wiring, campaign_id, actor, order)
+
+
+def schedule(
+    wiring: Wiring,
+    campaign_id: str,
+    *,
+    actor: Actor,
+    key: str,
+    confirmed: Confirmation,
+    at_ms: int,
+    expected_version: int | None = None,
+) -> Sent:
+    """Ask the provider to send the campaign's draft at a time (epoch milliseconds), at most once."""
+    order = Order(key=key, confirmed=confirmed, expected_version=expected_version, at_ms=at_ms)
+    return _deliver(wiring, campaign_id, actor, order)
+
+
+def _deliver(wiring: Wiring, campaign_id: str, actor: Actor, order: Order) -> Sent:
     actor.require("deliver")
-    require_key(key)
+    require_key(order.key)
 
     def also(unit: Unit, dossier: Dossier) -> tuple[Snapshot, Attempt | None]:
         return (
             unit.campaigns.snapshot(dossier.campaign),
-            unit.ledger.replay(campaign_id, Operation.SEND, key),
+            unit.ledger.replay(campaign_id, order.operation, order.key),
         )
 
-    with working_on(wiring, campaign_id, "send", actor=actor.name, also=also) as work:
+    name = order.operation.value
+    with working_on(wiring, campaign_id, name, actor=actor.name, also=also) as work:
         try:
-            prepared = _prepare(
-                wiring, work, actor=actor, key=key, confirmed=confirmed, expected_version=expected_version
-            )
+            prepared = _prepare(wiring, work, actor, order)
         except Refusal as refusal:
-            note_refusal(wiring, work.dossier, "send", actor, refusal)
+            note_refusal(wiring, work.dossier, name, actor, refusal)
             raise
         if isinstance(prepared, Sent):
             return prepared
@@ -88,50 +125,64 @@ def send(
             return _perform(work.held, prepared)
         except Refusal as refusal:
             if "attempt" not in refusal.facts:  # else the attempt has left its own
-                note_refusal(wiring, work.dossier, "send", actor, refusal)
+                note_refusal(wiring, work.dossier, name, actor, refusal)
             raise
 
 
 @dataclass(frozen=True, slots=True)
 class _Prepared:
-    """A send that may go, with the reading that allows it."""
+    """A request that may be made, with the reading that allows it."""
 
     provider: Provider
     intent: Intent
     seen: Observation
 
+    def call(self, line: Line) -> Outcome[None]:
+        """Make it."""
+        at_ms, remote_id = self.intent.schedule_at, self.seen.remote_id
+        if at_ms is None:
+            return self.provider.send(line, remote_id, limit_ms=MUTATION_LIMIT_MS)
+        return self.provider.schedule(line, remote_id, at_ms, limit_ms=MUTATION_LIMIT_MS)
+
 
 def _perform(held: Held, prepared: _Prepared) -> Sent:
-    provider, remote_id = prepared.provider, prepared.seen.remote_id
-    attempt, _ = perform(
-        held,
-        provider,
-        prepared.intent,
-        lambda line: provider.send(line, remote_id, limit_ms=MUTATION_LIMIT_MS),
-    )
+    attempt, _ = perform(held, prepared.provider, prepared.intent, prepared.call)
+    if attempt.schedule_at is not None:
+        _read_back(held, prepared, attempt)
     return Sent(attempt.id, prepared.seen.recipient_count, replay=False)
 
 
+def _read_back(held: Held, prepared: _Prepared, attempt: Attempt) -> None:
+    """Flag an accepted schedule that the provider shows otherwise; without a reading, leave it to the watch."""
+    outcome = prepared.provider.inspect(prepared.seen.remote_id, limit_ms=READ_LIMIT_MS)
+    if not isinstance(outcome, Accepted):
+        return
+    seen = outcome.value
+    if seen.status is RemoteStatus.SCHEDULED and seen.send_time_ms == attempt.schedule_at:
+        return
+    with suppress(StoreGone), held.wiring.store.unit() as unit:  # it was accepted, and that is recorded
+        campaign = unit.campaigns.get(attempt.campaign_id).campaign
+        if unit.campaigns.flag(campaign, "schedule_differs") and unit.campaigns.look_now(campaign.id):
+            held.wiring.wake_watch(unit, campaign.id, in_ms=0)
+
+
 def _prepare(
-    wiring: Wiring,
-    work: Work[tuple[Snapshot, Attempt | None]],
-    *,
-    actor: Actor,
-    key: str,
-    confirmed: Confirmation,
-    expected_version: int | None,
+    wiring: Wiring, work: Work[tuple[Snapshot, Attempt | None]], actor: Actor, order: Order
 ) -> _Prepared | Sent:
     """Check everything, in the order of the protocol; a recorded key is answered at once."""
     dossier, (snapshot, earlier) = work.dossier, work.also
-    campaign = dossier.campaign
+    campaign, confirmed = dossier.campaign, order.confirmed
+    provider = wiring.open_provider(dossier.connection)
+    _require_capability(provider, order)
     require_separation(campaign.approval, actor.name, separated=wiring.duties_separated)
     _require_confirmed(dossier, confirmed)
-    asked = request_hash("send", campaign.id, confirmed.audience, confirmed.recipients)
+    asked = request_hash(
+        order.operation.value, campaign.id, confirmed.audience, confirmed.recipients, order.at_ms or ""
+    )
     replayed = answer_replay(earlier, asked)
     if replayed is not None:
         return Sent(replayed.id, None, replay=True)
-    _require_ready(dossier, snapshot, expected_version)
-    provider = wiring.open_provider(dossier.connection)
+    _require_ready(dossier, snapshot, order, provider)
     seen = require_sendable(provider, dossier, snapshot, work.held)
     if seen.recipient_count != confirmed.recipients:
         raise ValidationFailed(
@@ -142,13 +193,21 @@ def _prepare(
         )
     intent = Intent(
         dossier=dossier,
-        operation=Operation.SEND,
-        key=key,
+        operation=order.operation,
+        key=order.key,
         request_hash=asked,
         actor=actor.name,
         claims=snapshot,
+        schedule_at=order.at_ms,
     )
     return _Prepared(provider, intent, seen)
+
+
+def _require_capability(provider: Provider, order: Order) -> None:
+    if order.at_ms is not None and "schedule" not in provider.capabilities:
+        raise InvalidState(
+            f"{provider.label} can't send at a later time.", todo="Send it when its time has come."
+        )
 
 
 def _require_confirmed(dossier: Dossier, confirmed: Confirmation) -> None:
@@ -162,22 +221,25 @@ def _require_confirmed(dossier: Dossier, confirmed: Confirmation) -> None:
     if campaign.approval is not None and confirmed.recipients > campaign.approval.max_recipients:
         raise ValidationFailed(
             f"The approval allows {campaign.approval.max_recipients:,} recipients. Nothing was sent.",
-            todo="Confirm the number that was approved, or have it approved anew.",
+            todo=f"Confirm what was approved, or: campaigns withdraw {campaign.id}, then revoke, then approve more.",
             max_recipients=campaign.approval.max_recipients,
         )
 
 
-def _require_ready(dossier: Dossier, snapshot: Snapshot, expected_version: int | None) -> None:
+def _require_ready(dossier: Dossier, snapshot: Snapshot, order: Order, provider: Provider) -> None:
     campaign = dossier.campaign
     campaign.require_settled()
-    campaign.require_state(State.PROVIDER_DRAFT, doing="be sent")
+    doing = "be sent" if order.at_ms is None else "be scheduled"
+    campaign.require_state(State.PROVIDER_DRAFT, doing=doing)
     remote = known_remote(dossier)
     if remote.went or remote.observed_status != RemoteStatus.DRAFT.value:
         raise InvalidState(
             f"The provider last called this campaign {remote.raw_status}; only a draft can be sent.",
             todo=f"See what happened there: campaigns reconcile {campaign.id}",
         )
-    campaign.require_version(expected_version)
+    campaign.require_version(order.expected_version)
+    if order.at_ms is not None:
+        require_sendable_at(order.at_ms, now_ms=dossier.now, grid_ms=provider.schedule_grid_ms)
     require_frozen(dossier, snapshot)
     for problem in preflight(snapshot.envelope, snapshot.html, snapshot.text):
         if problem.error:

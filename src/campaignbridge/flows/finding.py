@@ -64,7 +64,16 @@ class Writer:
         self.observed(reconciled=True, went=delivered or target in WENT, absent_at=absent_at)
         flag = follow_content(self.unit, self.dossier, target, attempt_id=attempt.id)
         flag = flag or self.flag(target, attempt=None)
-        require(self.unit.campaigns.settle(campaign.id, attempt.id, target, look_in_ms=look_in_ms, flag=flag))
+        require(
+            self.unit.campaigns.settle(
+                campaign.id,
+                attempt.id,
+                target,
+                look_in_ms=look_in_ms,
+                flag=flag,
+                scheduled_for=self.send_time(target),
+            )
+        )
         self.wake(look_in_ms)
         self.event(
             "reconciled",
@@ -104,6 +113,7 @@ class Writer:
                 look_in_ms=look_in_ms,
                 stopped_reason=stopped,
                 flag=self.flag(campaign.state, attempt=self.dossier.attempt),
+                scheduled_for=self.send_time(campaign.state),
             )
         )
         self.wake(look_in_ms)
@@ -138,6 +148,10 @@ class Writer:
         campaign = self.dossier.campaign
         return self.dossier.now - campaign.state_changed_at if campaign.state is state else 0
 
+    def send_time(self, state: State) -> int | None:
+        """Return the send time that was read, for a state that has one."""
+        return self.seen.send_time_ms if self.seen is not None and state is State.SCHEDULED else None
+
     def overdue_ms(self) -> int:
         """Return how long ago a scheduled campaign should have begun."""
         due = self.seen.send_time_ms if self.seen else None
@@ -154,7 +168,7 @@ class Writer:
         if state is State.SENDING and age >= cadence.LONG_SENDING_FLAG_MS:
             return "sending_long"
         campaign = self.dossier.campaign
-        if campaign.flag == "send_refused" and campaign.state is state:
+        if campaign.flag in ("send_refused", "schedule_differs") and campaign.state is state:
             return campaign.flag  # until the next request
         if attempt is not None and now - attempt.created_at >= cadence.INCOMPLETE_FLAG_MS:
             return "unconfirmed_long"
@@ -235,9 +249,26 @@ def _follow(writer: Writer, target: State, *, unexplained: bool) -> None:
     writer.observed(reconciled=True, went=target in WENT)
     flag = follow_content(writer.unit, writer.dossier, target, attempt_id="")
     flag = flag or writer.flag(target, attempt=None)
-    require(writer.unit.campaigns.follow(campaign, target, look_in_ms=look_in_ms, flag=flag))
+    require(
+        writer.unit.campaigns.follow(
+            campaign, target, look_in_ms=look_in_ms, flag=flag, scheduled_for=writer.send_time(target)
+        )
+    )
     writer.wake(look_in_ms)
-    writer.event("followed", state=target.value, unexplained=unexplained)
+    writer.event(
+        "followed", state=target.value, unexplained=unexplained and not _cancelled_by_us(writer, target)
+    )
+
+
+def _cancelled_by_us(writer: Writer, target: State) -> bool:
+    """Say whether an accepted cancel of ours is why it was stopped."""
+    campaign = writer.dossier.campaign
+    return target is State.CANCELLED and any(
+        one.operation is Operation.CANCEL
+        and one.status is Status.SUCCEEDED
+        and one.generation == campaign.generation
+        for one in writer.unit.ledger.of_campaign(campaign.id)
+    )
 
 
 def _same(writer: Writer) -> str:
@@ -251,6 +282,9 @@ def _same(writer: Writer) -> str:
     else:
         writer.observed(reconciled=True, went=state in WENT)
         writer.watch(writer.next_look(state))
+        before, now = dossier.campaign.scheduled_for, writer.send_time(state)
+        if before is not None and now is not None and before != now:  # none of our requests moves a time
+            writer.event("followed", state=state.value, unexplained=True, scheduled_for=now)
     return "same"
 
 

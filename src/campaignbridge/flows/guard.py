@@ -179,7 +179,7 @@ def _require_bound(seen: Observation, dossier: Dossier) -> None:
     if count > approval.max_recipients:
         raise ValidationFailed(
             f"{count:,} people would get this; the approval allows {approval.max_recipients:,}.",
-            todo="Have it approved anew with a higher --max-recipients, if that is what is meant.",
+            todo=f"If so: campaigns withdraw {dossier.campaign.id}, then revoke, then approve a higher number.",
             recipients=count,
             max_recipients=approval.max_recipients,
         )

@@ -153,7 +153,7 @@ def require_account(provider: Provider, dossier: Dossier) -> None:
     if not same:
         raise ProviderFailed(
             f"The key of {dossier.connection.label} opens another account than the campaign's.",
-            todo=f"Put the right key into {dossier.connection.key_env}, then repeat the command.",
+            todo=f"Give it a key of the same account: connections replace-key {dossier.connection.id}",
         )
 
 

@@ -59,6 +59,7 @@ class Intent:
     request_hash: str
     actor: str | None
     claims: Snapshot | None = None  # the content that no other campaign may be sending
+    schedule_at: int | None = None  # what a schedule asks for
 
 
 def perform(
@@ -80,11 +81,11 @@ def perform(
             record_not_called(held, attempt)
             raise lease_lost(attempt)
         outcome = _call_once(call, line)
+        if isinstance(outcome, Refused):
+            outcome = _second_look(provider, attempt, outcome)
+        record(held, attempt, outcome)  # before anything else, giving the line's slot back included
     finally:
         line.close()
-    if isinstance(outcome, Refused):
-        outcome = _second_look(provider, attempt, outcome)
-    record(held, attempt, outcome)
     match outcome:
         case Accepted(value):
             return attempt, value
@@ -134,6 +135,7 @@ def _attempt_of(held: Held, intent: Intent) -> Attempt:
         answered_at=None,
         settled_at=None,
         error_code=None,
+        schedule_at=intent.schedule_at,
     )
 
 

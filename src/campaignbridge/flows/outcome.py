@@ -20,6 +20,11 @@ from campaignbridge.store.unit import Unit
 
 T = TypeVar("T")
 
+STATUS_OF = {
+    State.PROVIDER_DRAFT: RemoteStatus.DRAFT,
+    State.SCHEDULED: RemoteStatus.SCHEDULED,
+    State.SENDING: RemoteStatus.SENDING,
+}
 RECORD_FOR_MS = 30_000
 RECORD_PAUSE_MS = 500
 
@@ -77,8 +82,10 @@ def _write_accepted(unit: Unit, held: Held, attempt: Attempt, value: object) -> 
         return
     _write_remote(unit, attempt, value)
     state = ACCEPTED_STATE[attempt.operation]
-    look_in_ms = cadence.while_sending(age_ms=0) if state is State.SENDING else None
-    settled = unit.campaigns.settle(attempt.campaign_id, attempt.id, state, look_in_ms=look_in_ms)
+    look_in_ms = _first_look(unit, attempt, state)
+    settled = unit.campaigns.settle(
+        attempt.campaign_id, attempt.id, state, look_in_ms=look_in_ms, scheduled_for=attempt.schedule_at
+    )
     assert settled, "the campaign's open attempt is this one while it is unresolved"
     if look_in_ms is not None:  # also where the watch of the intent has stopped meanwhile
         held.wiring.wake_watch(unit, attempt.campaign_id, in_ms=look_in_ms)
@@ -90,12 +97,30 @@ def _write_accepted(unit: Unit, held: Held, attempt: Attempt, value: object) -> 
     )
 
 
+def _first_look(unit: Unit, attempt: Attempt, state: State) -> int | None:
+    """Return the delay to the first look at what was accepted."""
+    match state:
+        case State.SENDING if attempt.operation is Operation.CANCEL:
+            return cadence.EARLY_LOOK_MS
+        case State.SENDING:
+            return cadence.while_sending(age_ms=0)
+        case State.SCHEDULED:
+            return cadence.while_scheduled(send_time_ms=attempt.schedule_at, now_ms=unit.now_ms())
+        case _:
+            return None
+
+
 def _write_remote(unit: Unit, attempt: Attempt, value: object) -> None:
     """Record what an accepted request makes of the remote campaign."""
+    if attempt.operation is Operation.UNSCHEDULE:
+        unit.ledger.free_content(attempt.campaign_id)
     if attempt.operation is not Operation.CREATE:
         state = ACCEPTED_STATE[attempt.operation]
         unit.remotes.accepted(
-            attempt.campaign_id, attempt.generation, status=state.value, went=state is State.SENDING
+            attempt.campaign_id,
+            attempt.generation,
+            status=STATUS_OF[state].value,
+            went=state is State.SENDING,
         )
         return
     known = unit.remotes.identify(
@@ -177,9 +202,9 @@ def _write_late(unit: Unit, held: Held, attempt: Attempt, *, accepted: bool, val
 def _write_double(unit: Unit, held: Held, attempt: Attempt, value: object) -> None:
     """Record what took effect after it had been taken for not applied: a person must look, and the watch."""
     _write_remote(unit, attempt, value)
-    if attempt.operation is Operation.SEND:
+    if attempt.operation in (Operation.SEND, Operation.SCHEDULE):
         dossier = unit.campaigns.get(attempt.campaign_id)
-        follow_content(unit, dossier, State.SENDING, attempt_id=attempt.id)
+        follow_content(unit, dossier, ACCEPTED_STATE[attempt.operation], attempt_id=attempt.id)
     if unit.campaigns.alarm(attempt.campaign_id, "possible_double"):
         held.wiring.wake_watch(unit, attempt.campaign_id, in_ms=0)
 
@@ -204,12 +229,25 @@ def _close(unit: Unit, held: Held, attempt: Attempt, *, absent: bool, flag: str 
 
     Readings that are due because of this request, or still of an earlier one, are made.
     """
+    dossier = unit.campaigns.get(attempt.campaign_id)
+    campaign = dossier.campaign
     age_ms = unit.remotes.absent(attempt.campaign_id, attempt.generation, fresh=absent)
     look_in_ms = cadence.recheck(age_ms)
+    scheduled_for = campaign.scheduled_for if attempt.from_state is State.SCHEDULED else None
+    if attempt.from_state is State.SCHEDULED:
+        look_in_ms = cadence.while_scheduled(send_time_ms=scheduled_for, now_ms=dossier.now)
+    elif attempt.from_state is State.SENDING:
+        look_in_ms = cadence.while_sending(age_ms=dossier.now - campaign.state_changed_at)
     settled = unit.campaigns.settle(
-        attempt.campaign_id, attempt.id, attempt.from_state, look_in_ms=look_in_ms, flag=flag
+        attempt.campaign_id,
+        attempt.id,
+        attempt.from_state,
+        look_in_ms=look_in_ms,
+        flag=flag,
+        scheduled_for=scheduled_for,
     )
     assert settled, "the campaign's open attempt is this one while it is unresolved"
-    unit.ledger.free_content(attempt.campaign_id)
+    if attempt.operation in (Operation.SEND, Operation.SCHEDULE):
+        unit.ledger.free_content(attempt.campaign_id)
     if look_in_ms is not None:
         held.wiring.wake_watch(unit, attempt.campaign_id, in_ms=look_in_ms)

@@ -8,7 +8,7 @@ from campaignbridge.domain.errors import (
     Unconfirmed,
 )
 from campaignbridge.domain.ledger import Attempt, Status
-from campaignbridge.domain.provider import Ambiguous, Refused
+from campaignbridge.domain.provider import Ambiguous, Category, Refused
 from campaignbridge.ports import Provider
 
 
@@ -40,17 +40,28 @@ def sent_elsewhere(holder: str | None) -> Refusal:
     )
 
 
-def not_reached(provider: Provider, refusal: Refused) -> ProviderFailed:
+def not_reached(provider: Provider, refusal: Refused, attempt: Attempt | None = None) -> Refusal:
     """Return the refusal of a call for which no connection was established."""
+    if refusal.category is Category.RATE_LIMITED:
+        return Refusal(
+            f"We hold back from {provider.label} for now: it asked for patience, or has stopped answering.",
+            code="rate_limited",
+            todo="Repeat the command then; nothing happened meanwhile.",
+            retry_after=refusal.retry_after_s,
+            attempt=attempt_facts(attempt, Status.FAILED) if attempt else None,
+        )
     return ProviderFailed(
         f"{provider.label} could not be reached ({refusal.code}). Nothing happened there.",
         todo="Check the network and the connection's address, then repeat the command.",
         provider={"code": refusal.code, "category": refusal.category.value, "retryable": True},
+        attempt=attempt_facts(attempt, Status.FAILED) if attempt else None,
     )
 
 
-def refused(provider: Provider, refusal: Refused, attempt: Attempt | None) -> ProviderFailed:
+def refused(provider: Provider, refusal: Refused, attempt: Attempt | None) -> Refusal:
     """Return the refusal that tells what the provider said."""
+    if refusal.status is None:
+        return not_reached(provider, refusal, attempt)
     said = f": {refusal.detail}" if refusal.detail else f" ({refusal.code})"
     return ProviderFailed(
         f"{provider.label} refused{said.rstrip('.')}. Nothing was done there.",

@@ -3,16 +3,18 @@
 from dataclasses import dataclass
 
 from campaignbridge.domain.actor import Actor
-from campaignbridge.domain.campaign import State
+from campaignbridge.domain.campaign import EDITABLE, TERMINAL, State, require_separation
 from campaignbridge.domain.content import Snapshot
-from campaignbridge.domain.errors import NotFound
-from campaignbridge.domain.ledger import Attempt
+from campaignbridge.domain.errors import Forbidden, NotFound
+from campaignbridge.domain.ledger import Attempt, Operation
 from campaignbridge.domain.lock import campaign_key
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
 from campaignbridge.store.campaigns import Dossier
 
 S = State
+OVERTAKEN = frozenset({Operation.SEND, Operation.SCHEDULE})  # what a cancel may overtake
+CANCELLABLE = EDITABLE | {S.PROVIDER_DRAFT, S.SCHEDULED, S.SENDING, S.UNKNOWN}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +50,7 @@ def show(wiring: Wiring, campaign_id: str, *, actor: Actor) -> CampaignView:
             snapshot=unit.campaigns.snapshot(dossier.campaign),
             attempts=tuple(unit.ledger.of_campaign(campaign_id)),
             lock=held[0] if held else None,
-            actions=actions(dossier, actor),
+            actions=actions(dossier, actor, separated=wiring.duties_separated),
         )
 
 
@@ -92,49 +94,89 @@ def job(wiring: Wiring, job_id: str, *, actor: Actor) -> Row:
 
 
 RULES: tuple[tuple[str, str, str, frozenset[State]], ...] = (
+    ("content", "freeze another content", "author", EDITABLE),
     ("submit", "hand it in for review", "author", frozenset({S.DRAFT})),
     ("approve", "approve exactly this content", "approve", frozenset({S.READY_FOR_REVIEW})),
     ("revoke", "take the approval back", "approve", frozenset({S.APPROVED})),
     ("draft", "make its draft at the provider", "manage", frozenset({S.APPROVED})),
+    ("test", "mail the draft to a few addresses", "test", frozenset({S.PROVIDER_DRAFT})),
+    ("schedule", "send it at a later time", "deliver", frozenset({S.PROVIDER_DRAFT})),
     ("send", "send it; this cannot be undone", "deliver", frozenset({S.PROVIDER_DRAFT})),
+    ("withdraw", "take the draft back, to edit it", "manage", frozenset({S.PROVIDER_DRAFT})),
+    ("unschedule", "take it off the schedule", "deliver", frozenset({S.SCHEDULED})),
+    ("cancel", "stop it for good", "deliver", CANCELLABLE),
+    ("archive", "put it away", "manage", EDITABLE | {S.FAILED}),
+    ("duplicate", "make a draft with the same content", "author", frozenset(State)),
 )
+DELIVERIES = frozenset({"test", "schedule", "send"})
 
 
-def actions(dossier: Dossier, actor: Actor) -> tuple[Action, ...]:
-    """Return what may be done now, and why the rest may not."""
-    campaign, remote = dossier.campaign, dossier.remote
-    found: list[Action] = []
+def actions(dossier: Dossier, actor: Actor, *, separated: bool = False) -> tuple[Action, ...]:
+    """Return what may be done now, and why the rest may not. With `separated` duties, the approver can't deliver."""
+    found = []
     for name, what, right, states in RULES:
-        why_not = ""
-        if right not in actor.rights and "admin" not in actor.rights:
-            why_not = f"you have no right to {right}"
-        elif campaign.open_attempt is not None:
-            why_not = "an earlier request is not confirmed"
-        elif campaign.state not in states and not _pending_content(name, dossier):
-            why_not = f"it is {campaign.state.value}"
-        elif name == "send" and remote is not None and remote.went:
-            why_not = "it may have gone already"
-        elif name == "send" and remote is not None and remote.content_pending:
-            why_not = "its content is not known to be uploaded; ask for the draft again"
+        why_not = _why_not(name, right, states, dossier, actor)
+        if not why_not and name in ("schedule", "send"):
+            why_not = _own_approval(dossier, actor, separated=separated)
         found.append(Action(name, what, not why_not, why_not))
-    moving = campaign.open_attempt or campaign.look_at is not None or campaign.stopped_reason or campaign.flag
+    return (*found, _reconciling(dossier, actor), _resolving(dossier, actor))
+
+
+def _own_approval(dossier: Dossier, actor: Actor, *, separated: bool) -> str:
+    try:
+        require_separation(dossier.campaign.approval, actor.name, separated=separated)
+    except Forbidden:
+        return "whoever approved it may not send it"
+    return ""
+
+
+def _why_not(name: str, right: str, states: frozenset[State], dossier: Dossier, actor: Actor) -> str:
+    campaign, remote = dossier.campaign, dossier.remote
+    if right not in actor.rights and "admin" not in actor.rights:
+        return f"you have no right to {right}"
+    overtakes = dossier.attempt is not None and dossier.attempt.operation in OVERTAKEN
+    if campaign.open_attempt is not None and not (name == "cancel" and overtakes):
+        return "an earlier request is not confirmed"
+    if campaign.state not in states and not (name == "draft" and _pending_content(dossier)):
+        return f"it is {campaign.state.value}"
+    if name in DELIVERIES and remote is not None and remote.went:
+        return "it may have gone already"
+    if name in DELIVERIES and _pending_content(dossier):
+        return "its content is not known to be uploaded; make its draft first"
+    if name == "withdraw" and remote is not None and (remote.went or remote.absent_at is not None):
+        return "a send of it is still being looked at"
+    if name in ("schedule", "send") and dossier.content_holder is not None:
+        return f"{dossier.content_holder} has the same content for the same audience"
+    return ""
+
+
+def _reconciling(dossier: Dossier, actor: Actor) -> Action:
+    campaign, remote = dossier.campaign, dossier.remote
     reachable = campaign.open_attempt is not None or (remote is not None and remote.remote_id is not None)
-    reads = bool(moving) and reachable
-    found.append(
-        Action(
-            "reconcile",
-            "read the provider now; changes nothing there",
-            reads,
-            "" if reads else "nothing to settle",
-        )
-    )
-    return tuple(found)
+    why_not = ""
+    if not {"operate", "admin"} & actor.rights:
+        why_not = "you have no right to operate"
+    elif campaign.state in TERMINAL:
+        why_not = f"it is {campaign.state.value}"
+    elif not reachable:
+        why_not = "nothing of it stands at the provider"
+    return Action("reconcile", "read the provider now; changes nothing there", not why_not, why_not)
 
 
-def _pending_content(name: str, dossier: Dossier) -> bool:
+def _resolving(dossier: Dossier, actor: Actor) -> Action:
+    why_not = ""
+    if "admin" not in actor.rights:
+        why_not = "only an administrator may"
+    elif dossier.campaign.stopped_reason is None:
+        why_not = "only when the provider can never tell"
+    elif dossier.attempt is not None and dossier.now < dossier.attempt.window_end:
+        why_not = "its request may still take effect"
+    return Action("resolve", "settle it by hand, with evidence", not why_not, why_not)
+
+
+def _pending_content(dossier: Dossier) -> bool:
     return (
-        name == "draft"
-        and dossier.campaign.state is S.PROVIDER_DRAFT
+        dossier.campaign.state is S.PROVIDER_DRAFT
         and dossier.remote is not None
         and dossier.remote.content_pending
     )

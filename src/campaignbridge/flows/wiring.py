@@ -19,6 +19,7 @@ class Wiring:
     chance: Chance
     holder: str  # new on every process start, never reused
     duties_separated: bool = False  # whoever approves may not send
+    test_domains: frozenset[str] = frozenset()  # where tests may go; empty: anywhere
 
     def new_id(self, prefix: str) -> str:
         """Return a fresh opaque id such as `cmp_7k2f9x0q1z3m`."""

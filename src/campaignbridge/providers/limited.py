@@ -5,7 +5,7 @@ stands between that check and the first byte. What a gate refuses was never sent
 """
 
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from campaignbridge.domain.provider import (
     Account,
@@ -28,10 +28,11 @@ CALL_MS = 30_000  # a mutation's slot is held while its line is open, at most th
 
 
 class LimitedLine:
-    """A line that gives its slot back when it is closed."""
+    """A line that gives its slot back when it is closed, with what came of the request."""
 
     def __init__(self, line: Line, gate: Gate, slot: int) -> None:
         self.line = line
+        self.outcome: Outcome[Any] | None = None
         self._gate = gate
         self._slot: int | None = slot
 
@@ -40,7 +41,7 @@ class LimitedLine:
         self.line.close()
         if self._slot is not None:
             slot, self._slot = self._slot, None
-            self._gate.leave(slot)
+            self._gate.leave(slot, self.outcome)
 
 
 class Limited:
@@ -61,36 +62,35 @@ class Limited:
             return slot
         line = self._inner.dial(limit_ms=limit_ms)
         if isinstance(line, Refused):
-            self._gate.leave(slot)
-            self._gate.heard(line)
+            self._gate.leave(slot, line)
             return line
         return LimitedLine(line, self._gate, slot)
 
     def create_draft(self, line: Line, draft: Draft, *, limit_ms: int) -> Outcome[str]:
         """Create a draft."""
-        return self._hear(self._inner.create_draft(_bare(line), draft, limit_ms=limit_ms))
+        return _noted(line, self._inner.create_draft(_bare(line), draft, limit_ms=limit_ms))
 
     def send(self, line: Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
         """Ask for the delivery of a draft, now."""
-        return self._hear(self._inner.send(_bare(line), remote_id, limit_ms=limit_ms))
+        return _noted(line, self._inner.send(_bare(line), remote_id, limit_ms=limit_ms))
 
     def schedule(self, line: Line, remote_id: str, at_ms: int, *, limit_ms: int) -> Outcome[None]:
         """Ask for the delivery of a draft at a moment."""
-        return self._hear(self._inner.schedule(_bare(line), remote_id, at_ms, limit_ms=limit_ms))
+        return _noted(line, self._inner.schedule(_bare(line), remote_id, at_ms, limit_ms=limit_ms))
 
     def unschedule(self, line: Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
         """Take back a scheduled delivery."""
-        return self._hear(self._inner.unschedule(_bare(line), remote_id, limit_ms=limit_ms))
+        return _noted(line, self._inner.unschedule(_bare(line), remote_id, limit_ms=limit_ms))
 
     def cancel(self, line: Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
         """Ask to stop a delivery under way."""
-        return self._hear(self._inner.cancel(_bare(line), remote_id, limit_ms=limit_ms))
+        return _noted(line, self._inner.cancel(_bare(line), remote_id, limit_ms=limit_ms))
 
     def send_test(
         self, line: Line, remote_id: str, addresses: tuple[str, ...], *, limit_ms: int
     ) -> Outcome[None]:
         """Mail a draft to these addresses."""
-        return self._hear(self._inner.send_test(_bare(line), remote_id, addresses, limit_ms=limit_ms))
+        return _noted(line, self._inner.send_test(_bare(line), remote_id, addresses, limit_ms=limit_ms))
 
     def sync_draft(self, remote_id: str, draft: Draft, *, limit_ms: int) -> Outcome[None]:
         """Assert a draft anew."""
@@ -146,15 +146,18 @@ class Limited:
         slot = self._gate.enter(hold_ms=limit_ms, urgent=urgent)
         if isinstance(slot, Refused):
             return slot
+        outcome: Outcome[T] | None = None
         try:
             outcome = call()
         finally:
-            self._gate.leave(slot)
-        return self._hear(outcome)
-
-    def _hear(self, outcome: Outcome[T]) -> Outcome[T]:
-        self._gate.heard(outcome)
+            self._gate.leave(slot, outcome)
         return outcome
+
+
+def _noted(line: Line, outcome: Outcome[T]) -> Outcome[T]:
+    assert isinstance(line, LimitedLine), "a line is used with the provider that dialled it"
+    line.outcome = outcome
+    return outcome
 
 
 def _bare(line: Line) -> Line:

@@ -1,4 +1,4 @@
-"""Calls that act on a campaign: test, schedule, unschedule, send, cancel, replicate."""
+"""Calls that act on a campaign: test, schedule, unschedule, send, cancel, pause, replicate, resend."""
 
 from dataclasses import replace
 
@@ -11,6 +11,7 @@ from campaignbridge.sandbox.wire import Response
 _QUARTER_MS = 15 * 60_000
 _TIMEWARP_MS = 24 * 3_600_000
 _MOST_TESTERS = 200
+_SHORTCUTS = ("to_non_openers", "to_new_subscribers", "to_non_clickers")
 
 
 def test(call: Call) -> Response:
@@ -35,6 +36,8 @@ def test(call: Call) -> Response:
 def schedule(call: Call) -> Response:
     """Set the moment of a draft's delivery: a quarter of an hour in the future. The reason of a no is empty."""
     campaign = _marked(call)
+    if call.world.behaviour.schedule_gate != "allowed":
+        raise problems.plan_gate("scheduling")
     body = call.body()
     if not isinstance(body.get("schedule_time"), str):
         raise problems.invalid(("schedule_time", "Schema describes string, another type found instead."))
@@ -42,13 +45,13 @@ def schedule(call: Call) -> Response:
     if not isinstance(body.get("timewarp", False), bool):
         raise problems.invalid(("timewarp", "Schema describes boolean, another type found instead."))
     earliest = call.at_ms + (_TIMEWARP_MS if body.get("timewarp") else 1)
-    possible = slot % _QUARTER_MS == 0 and slot >= earliest
-    if (
-        not possible
-        or campaign.status not in DRAFTS
-        or not checklist.is_ready(call.world, campaign, call.at_ms)
-    ):
+    variant = call.world.behaviour.repeated_schedule
+    again = campaign.status == "schedule" and variant != "refused"
+    possible = slot % _QUARTER_MS == 0 and slot >= earliest and (again or campaign.status in DRAFTS)
+    if not possible or not checklist.is_ready(call.world, campaign, call.at_ms):
         raise problems.bad_request(problems.NOT_SCHEDULABLE)
+    if again and variant == "silent_204":
+        return NO_CONTENT
     scheduled = replace(campaign, status="schedule", send_ms=slot)
     call.world.put(scheduled, call.at_ms)
     size = call.world.recipient_count(scheduled, call.at_ms)
@@ -60,6 +63,8 @@ def schedule(call: Call) -> Response:
 def unschedule(call: Call) -> Response:
     """Take back a moment that hasn't come. Which status follows is a variant of the world."""
     campaign = call.campaign()
+    if campaign.status in DRAFTS and call.world.behaviour.repeated_unschedule == "silent_204":
+        return NO_CONTENT
     if campaign.status != "schedule":
         raise problems.bad_request("This campaign is not scheduled.")
     free = replace(campaign, status=call.world.behaviour.unscheduled_status, send_ms=None)
@@ -73,11 +78,11 @@ def send(call: Call) -> Response:
     campaign = _marked(call)
     if campaign.status in STARTED:
         return _send_again(call, campaign)
-    if campaign.status not in DRAFTS:
+    early = campaign.status == "schedule" and call.world.behaviour.send_scheduled == "accepted"
+    if campaign.status not in DRAFTS and not early:
         raise problems.bad_request("Cannot send this campaign in its present status.")
     if not checklist.is_ready(call.world, campaign, call.at_ms):
-        counting = checklist.is_counting(call.world, campaign, call.at_ms)
-        raise problems.bad_request(problems.NOT_READY + (" recipients not ready" if counting else ""))
+        raise problems.bad_request(problems.NOT_READY + _tail(call, campaign))
     mailing.begin(call.world, campaign, call.at_ms, by=call.by)
     return NO_CONTENT
 
@@ -85,6 +90,11 @@ def send(call: Call) -> Response:
 def cancel(call: Call) -> Response:
     """Stop a delivery under way; what has left has left."""
     campaign = call.campaign()
+    if call.world.behaviour.cancel_gate != "allowed":
+        raise problems.plan_gate("cancelling")
+    stopped = campaign.status in ("canceling", "canceled")
+    if stopped and call.world.behaviour.repeated_cancel == "silent_204":
+        return NO_CONTENT
     if campaign.status != "sending":
         raise problems.bad_request("This campaign is not being sent.")
     mailing.cancel(call.world, campaign, call.at_ms, by=call.by)
@@ -93,7 +103,27 @@ def cancel(call: Call) -> Response:
 
 def replicate(call: Call) -> Response:
     """Make a new draft of any campaign: a second object that can be sent, with the same token in its title."""
+    return _copied(call, call.campaign(), "(copy 01)", call.by)
+
+
+def create_resend(call: Call) -> Response:
+    """Make a new draft of a sent campaign for those who missed it, or refuse: a variant of the world."""
     origin = call.campaign()
+    if call.body().get("shortcut_type", _SHORTCUTS[0]) not in _SHORTCUTS:
+        raise problems.invalid(("shortcut_type", f"Value is not one of: {', '.join(_SHORTCUTS)}."))
+    if origin.status != "sent" or call.world.behaviour.create_resend == "refused":
+        raise problems.bad_request("This campaign is not eligible for a resend.")
+    return _copied(call, origin, "(resend)", "resend")
+
+
+def only_rss(call: Call) -> Response:
+    """Refuse to pause or resume: there are only regular and plain-text campaigns here."""
+    raise problems.bad_request(
+        f"Only RSS campaigns can be paused or resumed, not {call.campaign().type} ones."
+    )
+
+
+def _copied(call: Call, origin: Campaign, mark: str, by: str) -> Response:
     if call.world.full():
         raise problems.bad_request("This sandbox holds no more campaigns.")
     copy = Campaign(
@@ -104,7 +134,8 @@ def replicate(call: Call) -> Response:
         created_ms=call.at_ms,
         list_id=origin.list_id,
         segment_opts=origin.segment_opts,
-        settings={**origin.settings, "title": f"{origin.text('title')} (copy 01)"},
+        mailed_opts=origin.segment_opts,
+        settings={**origin.settings, "title": f"{origin.text('title')} {mark}"},
         tracking=origin.tracking,
         content=origin.content,
         parent_id=origin.id,
@@ -112,7 +143,7 @@ def replicate(call: Call) -> Response:
         mails_nobody=call.quirks.sent_zero,
     )
     call.world.put(copy, call.at_ms)
-    call.world.note("created", copy, call.at_ms, by=call.by)
+    call.world.note("created", copy, call.at_ms, by=by)
     return call.answer(campaign_json(call, copy))
 
 
@@ -125,6 +156,13 @@ def _send_again(call: Call, campaign: Campaign) -> Response:
         case _:
             raise problems.bad_request("Cannot send this campaign: it has already been sent.")
     return NO_CONTENT
+
+
+def _tail(call: Call, campaign: Campaign) -> str:
+    """Return what sometimes stands behind a refusal to send."""
+    if checklist.is_counting(call.world, campaign, call.at_ms):
+        return " recipients not ready"
+    return " address(es) not verified" if checklist.is_unverified(call.world, campaign) else ""
 
 
 def _marked(call: Call) -> Campaign:

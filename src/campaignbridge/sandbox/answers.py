@@ -56,7 +56,7 @@ def campaign_json(call: Call, campaign: Campaign) -> dict[str, Any]:
             name: value for name, value in settings.items() if value or name not in _UNSET_WHEN_EMPTY
         },
         "tracking": {**_TRACKING, **campaign.tracking},
-        "delivery_status": _delivery(campaign, sent),
+        "delivery_status": delivery(campaign, sent),
         "_links": links(f"campaigns/{campaign.id}", "campaigns"),
     }
     if campaign.parent_id:
@@ -69,6 +69,7 @@ def campaign_json(call: Call, campaign: Campaign) -> dict[str, Any]:
             "clicks": 0,
             "subscriber_clicks": 0,
             "click_rate": 0,
+            "ecommerce": {"total_orders": 0, "total_spent": 0, "total_revenue": 0},
         }
     return shown
 
@@ -115,7 +116,7 @@ def list_json(call: Call, audience: Audience) -> dict[str, Any]:
         "has_welcome": False,
         "marketing_permissions": False,
         "modules": [],
-        "stats": _stats(audience, len(campaigns), max(sends, default=None)),
+        "stats": _stats(call, audience, len(campaigns), max(sends, default=None)),
         "_links": links(f"lists/{audience.id}", "lists"),
     }
 
@@ -138,11 +139,12 @@ def _recipients(call: Call, campaign: Campaign) -> dict[str, Any]:
         "recipient_count": call.world.recipient_count(campaign, call.seen_ms),
     }
     if campaign.segment_opts is not None:
-        shown["segment_opts"] = dict(campaign.segment_opts)
+        shown["segment_opts"] = call.world.roster.spelled_out(campaign.list_id, campaign.segment_opts)
     return shown
 
 
-def _delivery(campaign: Campaign, sent: int) -> dict[str, Any]:
+def delivery(campaign: Campaign, sent: int) -> dict[str, Any]:
+    """Return how far a delivery has come; while there is none, only that."""
     words = {"sending": "delivering", "sent": "delivered", "canceling": "canceling", "canceled": "canceled"}
     if campaign.status not in words:
         return {"enabled": False}
@@ -156,10 +158,11 @@ def _delivery(campaign: Campaign, sent: int) -> dict[str, Any]:
     }
 
 
-def _stats(audience: Audience, campaigns: int, last_ms: int | None) -> dict[str, Any]:
+def _stats(call: Call, audience: Audience, campaigns: int, last_ms: int | None) -> dict[str, Any]:
+    members = call.world.subscribed(audience)
     return {
-        "member_count": audience.members,
-        "total_contacts": audience.members,
+        "member_count": members,
+        "total_contacts": members,
         "unsubscribe_count": 0,
         "cleaned_count": 0,
         "member_count_since_send": 0,

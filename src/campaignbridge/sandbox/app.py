@@ -76,6 +76,18 @@ class Sandbox:
             self.faults.clear()
             self.world.reset()
 
+    def caller(self, request: Request) -> str | None:
+        """Return the account that a request is counted for, None when its key opens nothing."""
+        return self._api.caller(request)
+
+    def turn_away(self, request: Request) -> tuple[Response, Effect]:
+        """Refuse a request beyond the number that is answered at once. No fault is used up by it."""
+        with self.world.lock:
+            now = self.world.advance()
+            operation = self._api.operation(request)
+            self.world.truth.see(Seen(now, request.method, request.path, operation, 429, "connection_limit"))
+            return self._api.refusal(problems.throttled(None)), wire.DELIVERED
+
     def handle(self, request: Request) -> tuple[Response, Effect]:
         """Apply a request and say what is answered and what becomes of the answer."""
         with self.world.lock:
@@ -173,4 +185,5 @@ def _quirks(played: Sequence[Fault]) -> Quirks:
         count_lag_ms=by_kind["count_lag"].ms if "count_lag" in by_kind else 0,
         sent_zero="sent_zero" in by_kind,
         vanish="vanish" in by_kind,
+        archive="archive" in by_kind,
     )

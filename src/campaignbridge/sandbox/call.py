@@ -9,7 +9,7 @@ from typing import Any
 from campaignbridge.sandbox import problems
 from campaignbridge.sandbox.campaign import Campaign
 from campaignbridge.sandbox.wire import Request, Response
-from campaignbridge.sandbox.world import Account, World
+from campaignbridge.sandbox.world import Account, Audience, World
 
 _MAX_COUNT = 1_000
 _MAX_OFFSET = 1_000_000
@@ -24,6 +24,7 @@ class Quirks:
     count_lag_ms: int = 0
     sent_zero: bool = False
     vanish: bool = False
+    archive: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ class Call:
     account: Account
     request: Request
     at_ms: int
-    subject: str = ""  # the id in the path
+    path: Mapping[str, str] = field(default_factory=dict)  # the ids in it; the first one is `id`
     quirks: Quirks = field(default_factory=Quirks)
     by: str = "request"
 
@@ -43,10 +44,16 @@ class Call:
         """The moment whose state a read tells."""
         return self.at_ms - self.quirks.stale_ms
 
+    @property
+    def subject(self) -> str:
+        """The first id in the path, "" when there is none."""
+        return self.path.get("id", "")
+
     def body(self) -> dict[str, Any]:
         """Return the JSON object sent. Raises Problem."""
         try:
             value = json.loads(self.request.body or b"{}")
+            value = {} if value is None else value  # Mailchimp's own SDK sends `null` for no body
             if b"\\u" in self.request.body:
                 json.dumps(value, ensure_ascii=False).encode()  # half a surrogate pair is no text
         except (ValueError, RecursionError):
@@ -74,6 +81,13 @@ class Call:
         """Return the campaign in the path as a read tells it. Raises Problem when there is none."""
         as_of = self.seen_ms if self.quirks.stale_ms else None
         found = self.world.find(self.account.account_id, self.subject, as_of)
+        if found is None:
+            raise problems.missing()
+        return found
+
+    def audience(self) -> Audience:
+        """Return the list in the path. Raises Problem when there is none."""
+        found = self.world.audience(self.account.account_id, self.subject)
         if found is None:
             raise problems.missing()
         return found

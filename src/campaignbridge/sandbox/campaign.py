@@ -50,6 +50,7 @@ class Campaign:
     status: str = "save"
     list_id: str = ""
     segment_opts: Mapping[str, Any] | None = None
+    mailed_opts: Mapping[str, Any] | None = None  # what really decides; older than the former after a swap
     settings: Mapping[str, Any] = field(default_factory=dict)
     tracking: Mapping[str, Any] = field(default_factory=dict)
     content: Content | None = None

@@ -1,6 +1,6 @@
 """Calls about campaigns: create, list, read, change, delete, content and checklist."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -8,6 +8,7 @@ from campaignbridge.sandbox import checklist, problems
 from campaignbridge.sandbox.answers import campaign_json, content_json, links
 from campaignbridge.sandbox.call import NO_CONTENT, Call
 from campaignbridge.sandbox.campaign import DRAFTS, TYPES, Campaign, Content
+from campaignbridge.sandbox.roster import unknown_condition
 from campaignbridge.sandbox.wire import Response
 
 _LONGEST_TEXT = 1_000
@@ -85,8 +86,10 @@ def update(call: Call) -> Response:
 
 
 def delete(call: Call) -> Response:
-    """Delete a campaign in any status. A delivery under way goes on."""
+    """Delete a campaign in any status, unless the world says otherwise. A delivery under way goes on."""
     campaign = call.campaign()
+    if campaign.status not in DRAFTS and call.world.behaviour.delete_started == "refused":
+        raise problems.bad_request("This campaign can no longer be deleted.")
     call.world.remove(campaign.id, call.at_ms)
     call.world.note("deleted", campaign, call.at_ms, by=call.by)
     return NO_CONTENT
@@ -186,9 +189,16 @@ def _changed(call: Call, campaign: Campaign, body: Mapping[str, Any]) -> Campaig
         campaign, settings={**campaign.settings, **known}, tracking={**campaign.tracking, **noted}
     )
     if recipients:
-        segment = recipients.get("segment_opts")
-        changed = replace(changed, list_id=recipients["list_id"], segment_opts=segment or None)
+        changed = _for_segment(call, changed, recipients["list_id"], recipients.get("segment_opts") or None)
     return changed
+
+
+def _for_segment(call: Call, campaign: Campaign, list_id: str, segment: Mapping[str, Any] | None) -> Campaign:
+    """Choose an audience. One segment in place of another leaves the count, and who is mailed, as it was."""
+    swap = bool(campaign.segment_opts and segment) and list_id == campaign.list_id
+    keeps = swap and call.world.behaviour.segment_swap == "keeps_old"
+    mailed = campaign.mailed_opts if keeps else segment
+    return replace(campaign, list_id=list_id, segment_opts=segment, mailed_opts=mailed)
 
 
 def _wrong_settings(settings: Mapping[str, Any]) -> list[tuple[str, str]]:
@@ -225,6 +235,22 @@ def _wrong_recipients(call: Call, recipients: Mapping[str, Any]) -> list[tuple[s
         return [("recipients.list_id", "Schema describes string, another type found instead.")]
     if call.world.audience(call.account.account_id, list_id) is None:
         return [("recipients.list_id", "The list does not exist in your account.")]
-    if not isinstance(recipients.get("segment_opts", {}), dict):
+    segment = recipients.get("segment_opts", {})
+    if not isinstance(segment, dict):
         return [("recipients.segment_opts", "Schema describes object, another type found instead.")]
-    return []
+    return list(_wrong_segment(call, segment))
+
+
+def _wrong_segment(call: Call, segment: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    where = "recipients.segment_opts"
+    saved, conditions = segment.get("saved_segment_id"), segment.get("conditions", [])
+    if saved is not None and type(saved) is not int:
+        yield f"{where}.saved_segment_id", "Schema describes integer, another type found instead."
+    if "match" in segment and segment["match"] not in ("any", "all"):
+        yield f"{where}.match", "Value is not one of the accepted values: any, all."
+    if saved is not None and "match" not in segment and call.world.behaviour.segment_match == "required":
+        yield f"{where}.match", "This value should not be blank."
+    if not isinstance(conditions, list):
+        yield f"{where}.conditions", "Schema describes array, another type found instead."
+    elif saved is None and any(unknown_condition(item) for item in conditions):
+        yield f"{where}.conditions", problems.UNKNOWN_CONDITION

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from campaignbridge.sandbox.campaign import Campaign
 from campaignbridge.sandbox.world import World
 
+VERIFIED_DOMAINS = ("sandbox.example",)
+
 
 @dataclass(frozen=True, slots=True)
 class Item:
@@ -19,7 +21,12 @@ class Item:
 
 def items(world: World, campaign: Campaign, at_ms: int) -> list[Item]:
     """Return the checklist of a campaign at that moment."""
-    return [*_audience(world, campaign, at_ms), *_envelope(campaign), *_content(campaign)]
+    return [
+        *_audience(world, campaign, at_ms),
+        *_envelope(campaign),
+        *_sender(world, campaign),
+        *_content(campaign),
+    ]
 
 
 def is_ready(world: World, campaign: Campaign, at_ms: int) -> bool:
@@ -30,6 +37,12 @@ def is_ready(world: World, campaign: Campaign, at_ms: int) -> bool:
 def is_counting(world: World, campaign: Campaign, at_ms: int) -> bool:
     """Say whether the only thing in the way is that the audience is still being counted."""
     return at_ms < campaign.counted_ms and is_ready(world, campaign, campaign.counted_ms)
+
+
+def is_unverified(world: World, campaign: Campaign) -> bool:
+    """Say whether the sender's domain is one that the account may not send from, where that matters."""
+    domain = campaign.text("reply_to").lower().rpartition("@")[2]
+    return world.behaviour.unverified_sender == "refused" and domain not in VERIFIED_DOMAINS
 
 
 def missing_for_test(campaign: Campaign) -> list[str]:
@@ -60,6 +73,11 @@ def _envelope(campaign: Campaign) -> Iterator[Item]:
         yield Item("success", 604, "Replies", f"Replies go to {reply_to}.")
     else:
         yield Item("error", 601, "Replies", "A reply-to address must be entered.")
+
+
+def _sender(world: World, campaign: Campaign) -> Iterator[Item]:
+    if "@" in campaign.text("reply_to") and is_unverified(world, campaign):
+        yield Item("error", 605, "From address", "The domain of the from address is not verified.")
 
 
 def _content(campaign: Campaign) -> Iterator[Item]:

@@ -5,11 +5,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-OPERATIONS = frozenset(
-    "* ping account lists list merge_fields create list_campaigns inspect update content read_content "
-    "checklist test schedule unschedule send cancel replicate delete".split()
-)
-QUIRKS = frozenset({"stale_read", "count_lag", "sent_zero", "vanish"})
+from campaignbridge.sandbox import routes
+
+OPERATIONS = routes.OPERATIONS | {"*"}
+QUIRKS = frozenset({"stale_read", "count_lag", "sent_zero", "vanish", "archive"})
 _APPLYING = frozenset("accept_then_drop accept_then_withhold accept_then_5xx slow truncated".split())
 _REFUSING = frozenset("drop_before refuse_5xx hang status_429 bare_403".split())
 BREAKS = _APPLYING | _REFUSING | {"apply_late", "proxy_page", "garbled"}
@@ -25,9 +24,11 @@ class Fault:
     Breaks concern the answer: `drop_before`, `hang`, `refuse_5xx`, `status_429`, `bare_403` apply nothing;
     `accept_then_drop`, `accept_then_withhold`, `accept_then_5xx`, `slow`, `truncated` apply the call;
     `apply_late` applies it `ms` later if it is then legal; `proxy_page` and `garbled` do as `applied` says.
-    Quirks concern what is told: `stale_read` (reads answer the state of `ms` ago), `count_lag` (from
-    create: recipient_count is 0 for `ms`), `sent_zero` (on a mutation the audience turns out empty, on a
-    read only the figure is 0), `vanish` (404 from now on; what was under way goes on).
+    Quirks concern what is told: `stale_read` (reads of campaigns, segments and reports answer the state of
+    `ms` ago), `count_lag` (of create: recipient_count is 0 for `ms`; of a change to a segment: campaigns
+    see its former size for `ms`), `sent_zero` (on a mutation the audience turns out empty, on a read only
+    the figure is 0), `vanish` (a campaign answers 404 from now on) and `archive` (it has the status
+    archived from now on); what was under way goes on.
     """
 
     operation: str

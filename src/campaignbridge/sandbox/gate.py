@@ -13,8 +13,11 @@ class Gate:
         self._lock = threading.Lock()
         self._inside, self._outside = socket.socketpair()
 
-    def wait(self, client: socket.socket) -> None:
-        """Return when the gate opens or the client goes away; whatever else the client sends is ignored."""
+    def wait(self, client: socket.socket) -> bool:
+        """Wait until the gate opens or the client goes away, and say whether it went.
+
+        Whatever else the client sends is ignored.
+        """
         with self._lock:
             inside = self._inside.dup()
         with inside, selectors.DefaultSelector() as watched:
@@ -23,12 +26,12 @@ class Gate:
             while True:
                 ready = {key.fileobj for key, _ in watched.select()}
                 if inside in ready:
-                    return
+                    return False
                 try:
                     if not client.recv(65_536):
-                        return
+                        return True
                 except OSError:
-                    return
+                    return True
 
     def open(self) -> None:
         """Let everybody go who waits now, and close again."""

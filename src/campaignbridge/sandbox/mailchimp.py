@@ -1,48 +1,17 @@
-"""Mailchimp's front door: which path and method is which operation, and whose key it is."""
+"""Mailchimp's front door: which operation a request asks for, and whose key it is."""
 
 import base64
 import binascii
-import re
-from collections.abc import Callable, Mapping
 from dataclasses import replace
 
-from campaignbridge.sandbox import actions, audiences, campaigns, problems
+from campaignbridge.sandbox import mailing, problems
 from campaignbridge.sandbox.answers import ROOT
 from campaignbridge.sandbox.call import Call, Quirks
+from campaignbridge.sandbox.routes import TABLE, Handler
 from campaignbridge.sandbox.wire import BODY_LIMIT, Request, Response
 from campaignbridge.sandbox.world import Account, World
 
 PREFIX = "/3.0"
-Handler = Callable[[Call], Response]
-_ID = r"(?P<id>[^/]+)"
-_ROUTES: tuple[tuple[str, Mapping[str, tuple[str, Handler]]], ...] = (
-    ("", {"GET": ("account", audiences.account)}),
-    ("/ping", {"GET": ("ping", audiences.ping)}),
-    ("/lists", {"GET": ("lists", audiences.lists)}),
-    (f"/lists/{_ID}", {"GET": ("list", audiences.one)}),
-    (f"/lists/{_ID}/merge-fields", {"GET": ("merge_fields", audiences.merge_fields)}),
-    ("/campaigns", {"GET": ("list_campaigns", campaigns.listing), "POST": ("create", campaigns.create)}),
-    (
-        f"/campaigns/{_ID}",
-        {
-            "GET": ("inspect", campaigns.inspect),
-            "PATCH": ("update", campaigns.update),
-            "DELETE": ("delete", campaigns.delete),
-        },
-    ),
-    (
-        f"/campaigns/{_ID}/content",
-        {"GET": ("read_content", campaigns.read_content), "PUT": ("content", campaigns.put_content)},
-    ),
-    (f"/campaigns/{_ID}/send-checklist", {"GET": ("checklist", campaigns.read_checklist)}),
-    (f"/campaigns/{_ID}/actions/test", {"POST": ("test", actions.test)}),
-    (f"/campaigns/{_ID}/actions/schedule", {"POST": ("schedule", actions.schedule)}),
-    (f"/campaigns/{_ID}/actions/unschedule", {"POST": ("unschedule", actions.unschedule)}),
-    (f"/campaigns/{_ID}/actions/send", {"POST": ("send", actions.send)}),
-    (f"/campaigns/{_ID}/actions/cancel-send", {"POST": ("cancel", actions.cancel)}),
-    (f"/campaigns/{_ID}/actions/replicate", {"POST": ("replicate", actions.replicate)}),
-)
-_TABLE = tuple((re.compile(pattern), methods) for pattern, methods in _ROUTES)
 
 
 class Mailchimp:
@@ -54,7 +23,7 @@ class Mailchimp:
 
     def operation(self, request: Request) -> str:
         """Name the operation that a request asks for, "" when there is none."""
-        for pattern, methods in _TABLE:
+        for pattern, methods in TABLE:
             if pattern.fullmatch(_below(request.path)):
                 return methods[request.method][0] if request.method in methods else ""
         return ""
@@ -66,10 +35,10 @@ class Mailchimp:
             if len(request.body) > BODY_LIMIT:
                 raise problems.too_large()
             account = self._account(request.headers.get("authorization", ""))
-            handler, subject = self._route(request)
-            call = Call(self._world, account, request, at_ms, subject, quirks, by)
-            if quirks.vanish and subject and handler not in (audiences.one, audiences.merge_fields):
-                self._vanish(call)
+            handler, path = self._route(request)
+            call = Call(self._world, account, request, at_ms, path, quirks, by)
+            if path and _below(request.path).startswith(("/campaigns/", "/reports/")):
+                self._befall(call)
             response = handler(call)
         except problems.Problem as problem:
             return problem.response(request_id, ROOT)
@@ -79,18 +48,28 @@ class Mailchimp:
         """Answer with a refusal that no handler has decided."""
         return problem.response(self._request_id(), ROOT)
 
-    def _vanish(self, call: Call) -> None:
-        # Somebody else's campaign must not vanish: only one that the caller could see.
-        self._world.hide(call.campaign().id)
+    def caller(self, request: Request) -> str | None:
+        """Return the account that a request is counted for, None without a key that opens one."""
+        try:
+            return self._account(request.headers.get("authorization", "")).account_id
+        except problems.Problem:
+            return None
 
-    def _route(self, request: Request) -> tuple[Handler, str]:
-        for pattern, methods in _TABLE:
+    def _befall(self, call: Call) -> None:
+        # Nothing happens to somebody else's campaign: only to one that the caller could see.
+        if call.quirks.archive:
+            mailing.archive(self._world, call.campaign(), call.at_ms, by="fault")
+        if call.quirks.vanish:
+            self._world.hide(call.campaign().id)
+
+    def _route(self, request: Request) -> tuple[Handler, dict[str, str]]:
+        for pattern, methods in TABLE:
             found = pattern.fullmatch(_below(request.path))
             if found is None:
                 continue
             if request.method not in methods:
                 raise problems.method_not_allowed(methods)
-            return methods[request.method][1], found.groupdict().get("id", "")
+            return methods[request.method][1], found.groupdict()
         raise problems.missing()
 
     def _account(self, header: str) -> Account:

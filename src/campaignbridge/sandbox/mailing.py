@@ -5,6 +5,7 @@ from dataclasses import replace
 from functools import partial
 
 from campaignbridge.sandbox.campaign import Campaign
+from campaignbridge.sandbox.outcome import Mailed
 from campaignbridge.sandbox.world import World
 
 
@@ -22,6 +23,7 @@ def begin(world: World, campaign: Campaign, at_ms: int, *, by: str) -> Campaign:
         campaign, status="sending", send_ms=at_ms, done_ms=until, recipients=size, emails_sent=0
     )
     world.note("send_accepted", sending, at_ms, recipients=size, by=by)
+    _address(world, campaign, size)
     world.later(until, partial(_finish, world, sending, by))
     return world.put(sending, at_ms)
 
@@ -38,9 +40,16 @@ def cancel(world: World, campaign: Campaign, at_ms: int, *, by: str) -> None:
     if gone:
         world.note("mailed", campaign, at_ms, recipients=gone, sha256=html_sha256(campaign), by=by)
     world.note("cancelled", campaign, at_ms, recipients=gone, by=by)
+    _settle(world, campaign, gone, at_ms)
     until = at_ms + world.behaviour.cancelling_ms
     world.put(replace(campaign, status="canceling", emails_sent=gone, done_ms=until), at_ms)
     world.later(until, partial(_cancelled, world, campaign.id))
+
+
+def archive(world: World, campaign: Campaign, at_ms: int, *, by: str) -> None:
+    """Put a campaign away, in whatever status. A delivery under way goes on."""
+    world.put(replace(campaign, status="archived"), at_ms)
+    world.note("archived", campaign, at_ms, by=by)
 
 
 def _slot(world: World, campaign_id: str, slot_ms: int, at_ms: int) -> None:
@@ -55,9 +64,25 @@ def _finish(world: World, mailing: Campaign, by: str, at_ms: int) -> None:
         return
     size = mailing.recipients or 0
     world.note("mailed", mailing, at_ms, recipients=size, sha256=html_sha256(mailing), by=by)
+    _settle(world, mailing, size, at_ms)
     # Deleted meanwhile, or mailed again meanwhile: then this end changes no status.
     if current is not None and current.status == "sending" and current.send_ms == mailing.send_ms:
         world.put(replace(current, status="sent", emails_sent=size), at_ms)
+
+
+def _address(world: World, campaign: Campaign, size: int) -> None:
+    """Fix who gets this delivery; people who join or leave later change nothing about it."""
+    if world.audience(campaign.account_id, campaign.list_id) is None:
+        return
+    people = world.roster.people(campaign.list_id)
+    plain = not campaign.mailed_opts and people.untouched
+    receivers = None if plain else world.roster.receivers(campaign.list_id, campaign.mailed_opts)[:size]
+    world.deliveries[campaign.id] = Mailed(campaign.id, people, size, receivers, world.behaviour.rates)
+
+
+def _settle(world: World, campaign: Campaign, sent: int, at_ms: int) -> None:
+    if campaign.id in world.deliveries:
+        world.deliveries[campaign.id].settle(sent, at_ms)
 
 
 def _cancelled(world: World, campaign_id: str, at_ms: int) -> None:

@@ -9,6 +9,8 @@ from campaignbridge.sandbox.wire import Response
 _TYPE = "https://mailchimp.com/developer/marketing/docs/errors/"
 NOT_READY = "Your Campaign is not ready to send."
 NOT_SCHEDULABLE = "This campaign cannot be scheduled: ."
+NAME_TAKEN = "Sorry, that tag already exists."
+UNKNOWN_CONDITION = "This sandbox evaluates EmailAddress and StaticSegment conditions only."
 
 
 class Problem(Exception):
@@ -21,19 +23,22 @@ class Problem(Exception):
         detail: str,
         errors: Iterable[tuple[str, str]] = (),
         headers: Mapping[str, str] | None = None,
+        *,
+        typed: bool = True,
     ) -> None:
-        """Keep what the answer will say; `errors` are pairs of field and message."""
+        """Keep what the answer will say; `errors` are pairs of field and message. Some refusals lack `type`."""
         super().__init__(title)
         self.status = status
         self.title = title
         self.detail = detail
         self.errors = tuple(errors)
         self.headers = dict(headers or {})
+        self.typed = typed
 
     def response(self, request_id: str, root: str) -> Response:
         """Return the answer. `root` is the address that the schema link points into."""
         body: dict[str, Any] = {
-            "type": _TYPE,
+            **({"type": _TYPE} if self.typed else {}),
             "title": self.title,
             "status": self.status,
             "detail": self.detail,
@@ -84,6 +89,44 @@ def method_not_allowed(allowed: Iterable[str]) -> Problem:
     names = ", ".join(allowed)
     detail = "The requested method and resource are not compatible. See the Allow header."
     return Problem(405, "Method Not Allowed", detail, headers={"Allow": names})
+
+
+def unwanted(detail: str) -> Problem:
+    """Return the refusal of an address that is none, or that nobody reads."""
+    return Problem(400, "Invalid Resource", detail)
+
+
+def member_exists(email: str) -> Problem:
+    """Return the refusal to add somebody twice."""
+    detail = f"{email} is already a list member. Use PUT to insert or update list members."
+    return Problem(400, "Member Exists", detail, typed=False)
+
+
+def in_compliance_state(email: str) -> Problem:
+    """Return the refusal to bring back somebody who left. It is final."""
+    why = (
+        "is in a compliance state due to unsubscribe, bounce, or compliance review and cannot be subscribed."
+    )
+    return Problem(400, "Member In Compliance State", f"{email} {why}", typed=False)
+
+
+def not_removable() -> Problem:
+    """Return the refusal to archive somebody who is no active member."""
+    detail = (
+        "This list member cannot be removed. Can not archive a contact that is bounced, pending or archived"
+    )
+    return Problem(405, "Method Not Allowed", detail, headers={"Allow": "GET, PUT"})
+
+
+def not_static(number: int) -> Problem:
+    """Return the refusal to name members of a saved segment."""
+    detail = f"A Static Segment with an id of {number} does not exist for this list"
+    return Problem(404, "Resource Not Found", detail)
+
+
+def plan_gate(what: str) -> Problem:
+    """Return the refusal of something that the account's plan doesn't include."""
+    return Problem(403, "Forbidden", f"Your plan does not include {what}.")
 
 
 def too_large() -> Problem:

@@ -15,6 +15,7 @@ from campaignbridge.sandbox.app import Sandbox
 from campaignbridge.sandbox.control import Control
 from campaignbridge.sandbox.gate import Gate
 from campaignbridge.sandbox.mailchimp import PREFIX
+from campaignbridge.sandbox.slots import Slots
 from campaignbridge.sandbox.wire import BODY_LIMIT, DELIVERED, Delivery, Effect, Request, Response
 
 _LOOPBACK = ("127.0.0.1", "localhost")
@@ -29,7 +30,9 @@ class SandboxServer:
     """Serves a sandbox below `/3.0` and its control API beside it. A context manager.
 
     Nothing is written to stderr: a client that goes away is an everyday thing here. A delay ends early
-    and a withheld answer's connection is closed when the server stops.
+    and a withheld answer's connection is closed when the server stops. An account's requests beyond the
+    world's `connection_limit` at once are refused with 429; one that is slow counts until its time is
+    over, one whose client left counts `abandoned_ms` longer.
     """
 
     def __init__(self, sandbox: Sandbox, host: str = "127.0.0.1", port: int = 0) -> None:
@@ -79,6 +82,10 @@ class SandboxServer:
         """Wait until so many connections are open, and say whether it came to that."""
         return self._listener.await_open(count, timeout_s)
 
+    def await_busy(self, count: int, timeout_s: float) -> bool:
+        """Wait until so many requests are being answered, and say whether it came to that."""
+        return self._listener.slots.await_held(count, timeout_s)
+
     def __enter__(self) -> Self:
         """Start."""
         return self.start()
@@ -99,6 +106,7 @@ class _Listener(http.server.ThreadingHTTPServer):
         self.sandbox = sandbox
         self.control = Control(sandbox)
         self.gate = Gate()
+        self.slots = Slots()
         self.stopping = threading.Event()
         self._open: set[socket.socket] = set()
         self._changed = threading.Condition()
@@ -172,9 +180,27 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self._apply(Response(400), DELIVERED)
             return
         if request.path == PREFIX or request.path.startswith(f"{PREFIX}/"):
-            self._apply(*self.server.sandbox.handle(request))
+            self._limited(request)
         else:
             self._apply(self.server.control.handle(request), DELIVERED)
+
+    def _limited(self, request: Request) -> None:
+        """Answer while the account has a slot: until the answer is out, a delay and a hang included."""
+        sandbox, slots = self.server.sandbox, self.server.slots
+        account = sandbox.caller(request)
+        if account is None:
+            self._apply(*sandbox.handle(request))
+            return
+        now_ms = sandbox.settle()
+        if not slots.take(account, now_ms, sandbox.world.behaviour.connection_limit):
+            self._apply(*sandbox.turn_away(request))
+            return
+        until_ms = 0
+        try:
+            if self._apply(*sandbox.handle(request)) and sandbox.world.behaviour.abandoned_ms:
+                until_ms = sandbox.settle() + sandbox.world.behaviour.abandoned_ms
+        finally:
+            slots.give(account, until_ms)
 
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002  # as in the base
         """Say nothing: the truth log tells more."""
@@ -193,7 +219,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             raise ConnectionResetError("the client left before its body was complete")
         return body
 
-    def _apply(self, response: Response, effect: Effect) -> None:
+    def _apply(self, response: Response, effect: Effect) -> bool:
+        """Let the network do what it does, and say whether the client left before it was over."""
         if effect.delay_ms:
             self.server.stopping.wait(effect.delay_ms / 1000)
         match effect.delivery:
@@ -205,7 +232,8 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             case Delivery.WITHHOLD:
                 self.close_connection = True
                 self.connection.settimeout(None)
-                self.server.gate.wait(self.connection)
+                return self.server.gate.wait(self.connection)
+        return False
 
     def _deliver(self, response: Response, first_bytes: int | None) -> None:
         if first_bytes is not None:

@@ -22,6 +22,11 @@ Kind = Literal[
     "mailed",
     "cancelled",
     "deleted",
+    "archived",
+    "segment_created",
+    "segment_changed",
+    "segment_deleted",
+    "members_changed",
 ]
 
 _REQUESTS_KEPT = 50_000
@@ -69,6 +74,11 @@ def token_stem(title: str) -> str:
     return _GENERATION.sub("", found[-1].strip()) if found else ""
 
 
+def masked(text: str) -> str:
+    """Return a text without what looks like an address."""
+    return _ADDRESS.sub("(address)", text)
+
+
 class TruthLog:
     """Append-only and safe to share between threads."""
 
@@ -81,7 +91,7 @@ class TruthLog:
 
     def note(self, event: Event) -> None:
         """Append an accepted mutation. Whatever looks like an address in the title is masked."""
-        clean = _ADDRESS.sub("(address)", event.title)
+        clean = masked(event.title)
         with self._lock:
             self._events.append(Event(**{**asdict(event), "title": clean}) if clean != event.title else event)
 

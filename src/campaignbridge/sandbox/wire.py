@@ -1,5 +1,6 @@
 """What crosses the network: a request, an answer, and what the network does with that answer."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -7,6 +8,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 BODY_LIMIT = 5 * 1024 * 1024  # bytes
 _QUERY_LIMIT = 64  # parameters
+_ADDRESS = re.compile(r"[^@\s]{1,64}@[^@\s]+\.[^@\s.]+")
+
+
+def is_address(text: str) -> bool:
+    """Say whether this looks like an e-mail address."""
+    return len(text) <= 254 and _ADDRESS.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)

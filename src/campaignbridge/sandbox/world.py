@@ -13,16 +13,14 @@ from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 
+from campaignbridge.sandbox.behaviour import Behaviour
 from campaignbridge.sandbox.campaign import Campaign
+from campaignbridge.sandbox.outcome import Mailed
+from campaignbridge.sandbox.roster import Roster
 from campaignbridge.sandbox.truth import Event, Kind, TruthLog
 
 CAMPAIGN_LIMIT = 20_000  # ever created, until a reset
 _HISTORY_KEPT = 64  # states per campaign
-_VARIANTS = {
-    "repeated_send": ("refused", "accepted_again", "silent_204"),
-    "unscheduled_status": ("save", "paused"),
-}
-_LONGEST_MS = 366 * 24 * 3_600_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +33,7 @@ class Account:
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """A list: how many members it has, never who they are."""
+    """A list. `members` is how many made-up people it was opened with; who is on it now, the roster knows."""
 
     id: str
     account_id: str
@@ -45,28 +43,6 @@ class Audience:
     from_email: str
     created_ms: int
     web_id: int
-
-
-@dataclass(frozen=True, slots=True)
-class Behaviour:
-    """How the provider behaves where its documentation is silent."""
-
-    repeated_send: str = (
-        "refused"  # "accepted_again": 204 and mails again; "silent_204": 204, nothing happens
-    )
-    unscheduled_status: str = "save"
-    sending_ms: int = 500
-    cancelling_ms: int = 200
-
-    def __post_init__(self) -> None:
-        """Refuse unknown variants and impossible durations with a ValueError."""
-        for name, allowed in _VARIANTS.items():
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is one of {', '.join(allowed)}")
-        for name in ("sending_ms", "cancelling_ms"):
-            value = getattr(self, name)
-            if type(value) is not int or not 0 <= value <= _LONGEST_MS:
-                raise ValueError(f"{name} is a whole number of milliseconds, at most a year")
 
 
 @dataclass(order=True, slots=True)
@@ -84,6 +60,8 @@ class World:
         self.lock = threading.RLock()
         self.truth = TruthLog()
         self.behaviour = Behaviour()
+        self.roster = Roster()
+        self.deliveries: dict[str, Mailed] = {}  # the last one of each campaign
         self._now_ms = now_ms
         self._seed = seed
         self._last_ms = 0
@@ -145,6 +123,7 @@ class World:
         """Add a list or replace the one of the same id."""
         with self.lock:
             self._lists[audience.id] = audience
+            self.roster.size(audience.id, audience.members, audience.created_ms)
 
     def audience(self, account_id: str, list_id: str) -> Audience | None:
         """Return one of an account's lists."""
@@ -208,7 +187,13 @@ class World:
         if campaign.recipients is not None:
             return campaign.recipients
         found = self.audience(campaign.account_id, campaign.list_id)
-        return found.members if found is not None and at_ms >= campaign.counted_ms else 0
+        if found is None or at_ms < campaign.counted_ms:
+            return 0
+        return self.roster.count(campaign.list_id, campaign.mailed_opts, at_ms)
+
+    def subscribed(self, audience: Audience) -> int:
+        """Return how many people a campaign to the whole list would reach."""
+        return self.roster.people(audience.id).subscribed
 
     def note(  # one argument for each thing that a reader of the log asks for
         self,
@@ -228,12 +213,20 @@ class World:
             )
         )
 
+    def note_list(
+        self, kind: Kind, audience: Audience, at_ms: int, *, title: str = "", people: int = 0, by: str
+    ) -> None:
+        """Write a change of a list's people or segments to the truth log: how many, never who."""
+        self.truth.note(Event(at_ms, kind, audience.account_id, "", title, audience.id, people, by=by))
+
     def reset(self) -> None:
-        """Forget campaigns, what is due, the truth log and the behaviour; keep accounts and lists."""
+        """Forget campaigns, segments, what is due, truth log and behaviour; keep accounts and lists."""
         with self.lock:
             self._campaigns.clear()
             self._history.clear()
             self._due.clear()
+            self.deliveries.clear()
+            self.roster.reset({item.id: (item.members, item.created_ms) for item in self._lists.values()})
             self.truth = TruthLog()
             self.behaviour = Behaviour()
 

@@ -46,15 +46,18 @@ class Campaigns:
     def __init__(self, tx: Transaction) -> None:
         self._tx = tx
 
-    def create(self, *, campaign_id: str, name: str, connection_id: str, audience: str, owner: str) -> None:
-        """Create a draft at version 1, revision 1, generation 1."""
-        self._tx.run(
-            "campaigns.create",
-            id=campaign_id,
-            name=name,
-            connection_id=connection_id,
-            audience=audience,
-            owner=owner,
+    def create(self, *, campaign_id: str, name: str, connection_id: str, audience: str, owner: str) -> bool:
+        """Create a draft at version 1, revision 1, generation 1; False when there is one with this id."""
+        return (
+            self._tx.run(
+                "campaigns.create",
+                id=campaign_id,
+                name=name,
+                connection_id=connection_id,
+                audience=audience,
+                owner=owner,
+            )
+            == 1
         )
 
     def add_snapshot(
@@ -112,7 +115,13 @@ class Campaigns:
         return self._tx.all("campaigns.newest", most=most)
 
     def edit(
-        self, campaign: Campaign, state: State, *, approval: Approval | None, revision: int | None = None
+        self,
+        campaign: Campaign,
+        state: State,
+        *,
+        approval: Approval | None,
+        revision: int | None = None,
+        audience: str | None = None,
     ) -> bool:
         """Make a local change; False when somebody was faster or a request is unresolved."""
         return (
@@ -123,6 +132,7 @@ class Campaigns:
                 from_state=campaign.state.value,
                 state=state.value,
                 revision=revision or campaign.revision,
+                audience=audience or campaign.audience,
                 approved_by=approval.by if approval else None,
                 approved_fingerprint=approval.fingerprint if approval else None,
                 max_recipients=approval.max_recipients if approval else None,
@@ -153,6 +163,7 @@ class Campaigns:
         *,
         look_in_ms: int | None,
         flag: str | None = None,
+        scheduled_for: int | None = None,
     ) -> bool:
         """Close the open attempt; False when it isn't this one."""
         return (
@@ -163,6 +174,20 @@ class Campaigns:
                 state=state.value,
                 look_in_ms=look_in_ms,
                 flag=flag,
+                scheduled_for=scheduled_for,
+            )
+            == 1
+        )
+
+    def resolve(self, campaign: Campaign, state: State, *, keep_approval: bool) -> bool:
+        """Settle by hand what can't be read; False when somebody changed the campaign since it was read."""
+        return (
+            self._tx.run(
+                "campaigns.resolve",
+                id=campaign.id,
+                version=campaign.version,
+                state=state.value,
+                keep_approval=int(keep_approval),
             )
             == 1
         )
@@ -180,7 +205,19 @@ class Campaigns:
             == 1
         )
 
-    def follow(self, campaign: Campaign, state: State, *, look_in_ms: int | None, flag: str | None) -> bool:
+    def acknowledge(self, campaign: Campaign) -> bool:
+        """Clear a possible double that a person has looked at; False when there is none, or it changed."""
+        return self._tx.run("campaigns.acknowledge", id=campaign.id, version=campaign.version) == 1
+
+    def follow(
+        self,
+        campaign: Campaign,
+        state: State,
+        *,
+        look_in_ms: int | None,
+        flag: str | None,
+        scheduled_for: int | None = None,
+    ) -> bool:
         """Move with the provider's record; False when somebody changed the campaign since it was read."""
         return (
             self._tx.run(
@@ -190,12 +227,19 @@ class Campaigns:
                 state=state.value,
                 look_in_ms=look_in_ms,
                 flag=flag,
+                scheduled_for=scheduled_for,
             )
             == 1
         )
 
     def watch(
-        self, campaign: Campaign, *, look_in_ms: int | None, stopped_reason: str | None, flag: str | None
+        self,
+        campaign: Campaign,
+        *,
+        look_in_ms: int | None,
+        stopped_reason: str | None,
+        flag: str | None,
+        scheduled_for: int | None = None,
     ) -> bool:
         """Move the watch without a version; False when somebody changed the campaign since it was read."""
         return (
@@ -206,6 +250,7 @@ class Campaigns:
                 look_in_ms=look_in_ms,
                 stopped_reason=stopped_reason,
                 flag=flag,
+                scheduled_for=scheduled_for,
             )
             == 1
         )
@@ -259,6 +304,7 @@ def _campaign_of(row: Row) -> Campaign:
         owner=row["owner"],
         open_attempt=row["open_attempt"],
         look_at=row["look_at"],
+        scheduled_for=row["scheduled_for"],
         stopped_reason=row["stopped_reason"],
         flag=row["flag"],
         state_changed_at=row["state_changed_at"],
@@ -287,6 +333,7 @@ def _open_attempt_of(row: Row) -> Attempt | None:
         answered_at=row["attempt_answered_at"],
         settled_at=None,
         error_code=row["attempt_error_code"],
+        schedule_at=row["attempt_schedule_at"],
     )
 
 

@@ -32,6 +32,7 @@ class Ledger:
             remote_id=attempt.remote_id,
             from_state=attempt.from_state.value,
             deadline_ms=deadline_ms,
+            schedule_at=attempt.schedule_at,
             actor=attempt.actor,
         )
         return row["deadline_at"] if row else None
@@ -67,6 +68,11 @@ class Ledger:
     def of_campaign(self, campaign_id: str) -> list[Attempt]:
         """Return a campaign's attempts, oldest first."""
         return [attempt_of(row) for row in self._tx.all("attempts.of_campaign", campaign_id=campaign_id)]
+
+    def tests_lately(self, campaign_id: str, *, within_ms: int) -> int:
+        """Return how many tests of a campaign were asked for lately, whatever came of them."""
+        row = self._tx.one("attempts.tests_lately", campaign_id=campaign_id, within_ms=within_ms)
+        return int(row["n"]) if row else 0
 
     def settle(
         self,
@@ -143,4 +149,5 @@ def attempt_of(row: Row) -> Attempt:
         answered_at=row["answered_at"],
         settled_at=row["settled_at"],
         error_code=row["error_code"],
+        schedule_at=row["schedule_at"],
     )

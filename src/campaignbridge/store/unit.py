@@ -9,6 +9,7 @@ from campaignbridge.store.campaigns import Campaigns
 from campaignbridge.store.events import Events
 from campaignbridge.store.jobs import Jobs
 from campaignbridge.store.ledger import Ledger
+from campaignbridge.store.limits import Limits
 from campaignbridge.store.locks import Locks
 from campaignbridge.store.remotes import Remotes
 
@@ -25,6 +26,7 @@ class Unit:
         self.events = Events(tx)
         self.jobs = Jobs(tx)
         self.locks = Locks(tx)
+        self.limits = Limits(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""

@@ -1,10 +1,10 @@
 -- name: insert
--- Unique are (campaign, operation, key) and one unresolved attempt for each campaign: zero rows, one of
--- them stands already.
+-- Unique are (campaign, operation, key) and one unresolved attempt for each campaign, tests apart: zero rows,
+-- one of them stands already.
 INSERT INTO attempts (id, campaign_id, operation, key, request_hash, status, account, generation, remote_id,
-    from_state, deadline_at, actor, created_at)
+    from_state, deadline_at, schedule_at, actor, created_at)
 VALUES (:id, :campaign_id, :operation, :key, :request_hash, 'pending', :account, :generation, :remote_id,
-    :from_state, now_ms() + :deadline_ms, :actor, now_ms())
+    :from_state, now_ms() + :deadline_ms, :schedule_at, :actor, now_ms())
 ON CONFLICT DO NOTHING
 RETURNING deadline_at
 
@@ -19,19 +19,19 @@ ON CONFLICT DO NOTHING
 -- name: get
 -- By key.
 SELECT id, campaign_id, operation, key, request_hash, status, retryable, account, generation, remote_id,
-    from_state, deadline_at, actor, created_at, answered_at, settled_at, error_code
+    from_state, deadline_at, schedule_at, actor, created_at, answered_at, settled_at, error_code
 FROM attempts WHERE id = :id
 
 -- name: replay
 -- The request that this key named before, if any.
 SELECT id, campaign_id, operation, key, request_hash, status, retryable, account, generation, remote_id,
-    from_state, deadline_at, actor, created_at, answered_at, settled_at, error_code
+    from_state, deadline_at, schedule_at, actor, created_at, answered_at, settled_at, error_code
 FROM attempts WHERE campaign_id = :campaign_id AND operation = :operation AND key = :key
 
 -- name: of_campaign
 -- A campaign has few.
 SELECT id, campaign_id, operation, key, request_hash, status, retryable, account, generation, remote_id,
-    from_state, deadline_at, actor, created_at, answered_at, settled_at, error_code
+    from_state, deadline_at, schedule_at, actor, created_at, answered_at, settled_at, error_code
 FROM attempts WHERE campaign_id = :campaign_id ORDER BY created_at, id
 
 -- name: settle
@@ -43,3 +43,8 @@ SET status = :status, retryable = :retryable, error_code = :error_code,
     answered_at = CASE WHEN :answered = 1 THEN now_ms() ELSE answered_at END,
     settled_at = CASE WHEN :status IN ('succeeded', 'failed') THEN now_ms() ELSE NULL END
 WHERE id = :id AND status IN ('pending', 'unknown') AND (:status <> 'unknown' OR answered_at IS NULL)
+
+-- name: tests_lately
+-- How many tests of a campaign were asked for in the last day, whatever came of them.
+SELECT count(*) AS n FROM attempts
+WHERE campaign_id = :campaign_id AND operation = 'test' AND created_at > now_ms() - :within_ms

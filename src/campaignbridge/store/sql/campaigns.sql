@@ -1,8 +1,15 @@
+-- name: acknowledge
+-- A person has looked at a possible double; nobody changed the campaign since it was looked at.
+UPDATE campaigns SET flag = NULL, version = version + 1
+WHERE id = :id AND version = :version AND flag LIKE 'possible_double%'
+
 -- name: create
--- A campaign starts without anything at the provider.
+-- A campaign starts without anything at the provider. Zero rows: this id exists, since a duplicate's id is made
+-- from its key.
 INSERT INTO campaigns (id, name, connection_id, audience, state, version, revision, generation, owner,
     state_changed_at, created_at)
 VALUES (:id, :name, :connection_id, :audience, 'draft', 1, 1, 1, :owner, now_ms(), now_ms())
+ON CONFLICT (id) DO NOTHING
 
 -- name: snapshot
 -- Insert-only; (campaign, revision) is the key.
@@ -16,9 +23,9 @@ VALUES (:campaign_id, :revision, :subject, :preview_text, :from_name, :from_emai
 -- generation, its open attempt, which other campaign holds its content, and the store's clock.
 SELECT c.id, c.name, c.connection_id, c.audience, c.state, c.version, c.revision, c.generation,
     c.approved_by, c.approved_at, c.approved_fingerprint, c.max_recipients, c.owner, c.open_attempt,
-    c.look_at, c.stopped_reason, c.flag, c.state_changed_at, c.created_at,
-    k.account, k.provider, k.label, k.account_label, k.base_url, k.key_env, k.verified_at, k.refused_at,
-    k.refused_code,
+    c.look_at, c.scheduled_for, c.stopped_reason, c.flag, c.state_changed_at, c.created_at,
+    k.account, k.provider, k.label, k.account_label, k.base_url, k.key_env, k.key_id,
+    k.key_sealed, k.verified_at, k.refused_at, k.refused_code, k.disconnected_at,
     r.remote_id, r.observed_status, r.raw_status, r.content_pending, r.writing_until, r.went, r.retired_at,
     r.negative_attempt, r.negative_verdict, r.negative_answered_at, r.absent_at, r.recipient_count,
     r.emails_sent, r.observed_at, r.reconciled_at,
@@ -26,7 +33,7 @@ SELECT c.id, c.name, c.connection_id, c.audience, c.state, c.version, c.revision
     a.status AS attempt_status, a.remote_id AS attempt_remote_id, a.from_state AS attempt_from_state,
     a.generation AS attempt_generation, a.deadline_at AS attempt_deadline_at, a.actor AS attempt_actor,
     a.created_at AS attempt_created_at, a.answered_at AS attempt_answered_at,
-    a.error_code AS attempt_error_code,
+    a.error_code AS attempt_error_code, a.schedule_at AS attempt_schedule_at,
     h.campaign_id AS content_holder,
     i.id AS installation, now_ms() AS now
 FROM campaigns c
@@ -55,12 +62,27 @@ LIMIT :most
 -- name: edit
 -- A local change: nobody changed the campaign since it was looked at, and no request of it is unresolved.
 UPDATE campaigns
-SET state = :state, version = version + 1, revision = :revision,
+SET state = :state, version = version + 1, revision = :revision, audience = :audience,
     approved_by = :approved_by,
-    approved_at = CASE WHEN CAST(:approved_by AS text) IS NULL THEN NULL ELSE now_ms() END,
+    approved_at = CASE WHEN CAST(:approved_by AS text) IS NULL THEN NULL ELSE coalesce(approved_at, now_ms()) END,
     approved_fingerprint = :approved_fingerprint, max_recipients = :max_recipients,
-    stopped_reason = NULL, flag = NULL, state_changed_at = now_ms()
+    look_at = NULL, stopped_reason = NULL,
+    flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE NULL END,
+    state_changed_at = CASE WHEN state = :state THEN state_changed_at ELSE now_ms() END
 WHERE id = :id AND version = :version AND open_attempt IS NULL AND state = :from_state
+
+-- name: resolve
+-- By an administrator: what can't be read is settled by hand. Nobody changed the campaign since it was looked
+-- at; its open attempt, if any, is settled in the same transaction.
+UPDATE campaigns
+SET state = :state, version = version + 1, open_attempt = NULL, look_at = NULL, stopped_reason = NULL,
+    flag = NULL, scheduled_for = NULL,
+    approved_by = CASE WHEN :keep_approval = 1 THEN approved_by END,
+    approved_at = CASE WHEN :keep_approval = 1 THEN approved_at END,
+    approved_fingerprint = CASE WHEN :keep_approval = 1 THEN approved_fingerprint END,
+    max_recipients = CASE WHEN :keep_approval = 1 THEN max_recipients END,
+    state_changed_at = now_ms()
+WHERE id = :id AND version = :version
 
 -- name: claim
 -- The intent: nobody changed the campaign since its checks, nothing of it is unresolved, and from now on
@@ -78,6 +100,7 @@ WHERE id = :id AND version = :version AND state = :from_state AND open_attempt I
 UPDATE campaigns
 SET state = :state, version = version + 1, open_attempt = NULL,
     look_at = now_ms() + CAST(:look_in_ms AS bigint), stopped_reason = NULL,
+    scheduled_for = CAST(:scheduled_for AS bigint),
     flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE :flag END,
     state_changed_at = CASE WHEN state = :state THEN state_changed_at ELSE now_ms() END
 WHERE id = :id AND open_attempt = :attempt_id
@@ -95,7 +118,7 @@ WHERE id = :id AND open_attempt = :attempt_id
 -- No attempt is open and nobody changed the campaign since it was read.
 UPDATE campaigns
 SET state = :state, version = version + 1, look_at = now_ms() + CAST(:look_in_ms AS bigint),
-    stopped_reason = NULL,
+    stopped_reason = NULL, scheduled_for = CAST(:scheduled_for AS bigint),
     flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE :flag END,
     state_changed_at = now_ms()
 WHERE id = :id AND version = :version AND open_attempt IS NULL AND state <> :state
@@ -105,6 +128,7 @@ WHERE id = :id AND version = :version AND open_attempt IS NULL AND state <> :sta
 -- changed the campaign since it was read.
 UPDATE campaigns
 SET look_at = now_ms() + CAST(:look_in_ms AS bigint), stopped_reason = :stopped_reason,
+    scheduled_for = coalesce(CAST(:scheduled_for AS bigint), scheduled_for),
     flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE :flag END
 WHERE id = :id AND version = :version
 

@@ -16,11 +16,18 @@ CREATE TABLE connections (
     account text COLLATE "C",
     account_label text,
     base_url text,
-    key_env text NOT NULL,
+    key_env text,
+    key_id text,
+    key_sealed text,
     verified_at bigint,
     refused_at bigint,
     refused_code text,
-    created_at bigint NOT NULL
+    disconnected_at bigint,
+    created_at bigint NOT NULL,
+    -- its key is in a variable or sealed in the row; without either it is disconnected
+    CHECK (key_env IS NULL OR key_sealed IS NULL),
+    CHECK ((key_id IS NULL) = (key_sealed IS NULL)),
+    CHECK ((key_env IS NULL AND key_sealed IS NULL) = (disconnected_at IS NOT NULL))
 );
 
 CREATE TABLE campaigns (
@@ -40,6 +47,7 @@ CREATE TABLE campaigns (
     owner text NOT NULL,
     open_attempt text,
     look_at bigint,
+    scheduled_for bigint,
     stopped_reason text,
     flag text,
     state_changed_at bigint NOT NULL,
@@ -84,7 +92,8 @@ FOR EACH ROW EXECUTE FUNCTION snapshots_are_frozen();
 CREATE TABLE attempts (
     id text COLLATE "C" PRIMARY KEY,
     campaign_id text COLLATE "C" NOT NULL REFERENCES campaigns (id),
-    operation text NOT NULL CHECK (operation IN ('create', 'schedule', 'unschedule', 'send', 'cancel')),
+    operation text NOT NULL CHECK (operation IN ('create', 'schedule', 'unschedule', 'send', 'cancel',
+        'test')),
     key text COLLATE "C" NOT NULL,
     request_hash text NOT NULL,
     status text NOT NULL CHECK (status IN ('pending', 'succeeded', 'failed', 'unknown')),
@@ -94,6 +103,7 @@ CREATE TABLE attempts (
     remote_id text COLLATE "C",
     from_state text NOT NULL,
     deadline_at bigint NOT NULL,
+    schedule_at bigint,
     actor text,
     created_at bigint NOT NULL,
     answered_at bigint,
@@ -102,7 +112,8 @@ CREATE TABLE attempts (
     UNIQUE (campaign_id, operation, key)
 );
 
-CREATE UNIQUE INDEX attempts_one_unresolved ON attempts (campaign_id) WHERE status IN ('pending', 'unknown');
+CREATE UNIQUE INDEX attempts_one_unresolved ON attempts (campaign_id)
+    WHERE status IN ('pending', 'unknown') AND operation <> 'test';
 
 CREATE FUNCTION attempts_settle_once() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN RAISE EXCEPTION 'a settled attempt never changes'; END $$;
@@ -168,6 +179,20 @@ CREATE TABLE locks (
     interrupted text,
     acquired_at bigint NOT NULL,
     held_until bigint NOT NULL
+);
+
+CREATE TABLE account_limits (
+    account text COLLATE "C" PRIMARY KEY,
+    blocked_until bigint NOT NULL,
+    failures bigint NOT NULL
+);
+
+CREATE TABLE account_slots (
+    account text COLLATE "C" NOT NULL,
+    slot bigint NOT NULL,
+    holder text,
+    until bigint NOT NULL,
+    PRIMARY KEY (account, slot)
 );
 
 CREATE TABLE jobs (

@@ -4,6 +4,10 @@ DROP VIEW campaigns_readable;
 
 DROP TABLE jobs;
 
+DROP TABLE account_slots;
+
+DROP TABLE account_limits;
+
 DROP TABLE locks;
 
 DROP TABLE audit_events;

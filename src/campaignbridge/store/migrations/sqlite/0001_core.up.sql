@@ -11,11 +11,18 @@ CREATE TABLE connections (
     account text,
     account_label text,
     base_url text,
-    key_env text NOT NULL,
+    key_env text,
+    key_id text,
+    key_sealed text,
     verified_at integer,
     refused_at integer,
     refused_code text,
-    created_at integer NOT NULL
+    disconnected_at integer,
+    created_at integer NOT NULL,
+    -- its key is in a variable or sealed in the row; without either it is disconnected
+    CHECK (key_env IS NULL OR key_sealed IS NULL),
+    CHECK ((key_id IS NULL) = (key_sealed IS NULL)),
+    CHECK ((key_env IS NULL AND key_sealed IS NULL) = (disconnected_at IS NOT NULL))
 );
 
 CREATE TABLE campaigns (
@@ -35,6 +42,7 @@ CREATE TABLE campaigns (
     owner text NOT NULL,
     open_attempt text,
     look_at integer,
+    scheduled_for integer,
     stopped_reason text,
     flag text,
     state_changed_at integer NOT NULL,
@@ -76,7 +84,8 @@ BEGIN SELECT RAISE(ABORT, 'snapshots are insert-only'); END;
 CREATE TABLE attempts (
     id text PRIMARY KEY,
     campaign_id text NOT NULL REFERENCES campaigns (id),
-    operation text NOT NULL CHECK (operation IN ('create', 'schedule', 'unschedule', 'send', 'cancel')),
+    operation text NOT NULL CHECK (operation IN ('create', 'schedule', 'unschedule', 'send', 'cancel',
+        'test')),
     key text NOT NULL,
     request_hash text NOT NULL,
     status text NOT NULL CHECK (status IN ('pending', 'succeeded', 'failed', 'unknown')),
@@ -86,6 +95,7 @@ CREATE TABLE attempts (
     remote_id text,
     from_state text NOT NULL,
     deadline_at integer NOT NULL,
+    schedule_at integer,
     actor text,
     created_at integer NOT NULL,
     answered_at integer,
@@ -94,7 +104,8 @@ CREATE TABLE attempts (
     UNIQUE (campaign_id, operation, key)
 );
 
-CREATE UNIQUE INDEX attempts_one_unresolved ON attempts (campaign_id) WHERE status IN ('pending', 'unknown');
+CREATE UNIQUE INDEX attempts_one_unresolved ON attempts (campaign_id)
+    WHERE status IN ('pending', 'unknown') AND operation <> 'test';
 
 CREATE TRIGGER attempts_settle_once BEFORE UPDATE ON attempts WHEN OLD.status IN ('succeeded', 'failed')
 BEGIN SELECT RAISE(ABORT, 'a settled attempt never changes'); END;
@@ -157,6 +168,20 @@ CREATE TABLE locks (
     interrupted text,
     acquired_at integer NOT NULL,
     held_until integer NOT NULL
+);
+
+CREATE TABLE account_limits (
+    account text PRIMARY KEY,
+    blocked_until integer NOT NULL,
+    failures integer NOT NULL
+);
+
+CREATE TABLE account_slots (
+    account text NOT NULL,
+    slot integer NOT NULL,
+    holder text,
+    until integer NOT NULL,
+    PRIMARY KEY (account, slot)
 );
 
 CREATE TABLE jobs (

@@ -1,0 +1,395 @@
+"""What `doctor` looks at: checks as data, each one small function that only reads.
+
+A check says which other one it needs; whoever runs them skips it when that one fails, and bounds each in
+time. No check changes anything: the store isn't even made, or switched to its write-ahead log, by looking.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from campaignbridge.domain.connection import Connection
+from campaignbridge.domain.errors import Refusal
+from campaignbridge.domain.provider import Accepted, Account, Ambiguous, Category, Outcome, Refused
+from campaignbridge.ports import Clock, Database, Provider, Row, Transaction
+from campaignbridge.settings import Settings
+from campaignbridge.store.unit import Unit
+from campaignbridge.store.vault import Vault
+
+READ_MS = 4_500  # a check has 5 s
+LATE_MS = 5 * 60_000
+HOUR_MS = 3_600_000
+APART_MS = 5_000
+LOW_BYTES, SCARCE_BYTES = 1 << 30, 100 << 20
+WORKER = "campaignbridge worker"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found: ok, warn, fail or skipped; in words, what follows from it, and what to do."""
+
+    status: str
+    summary: str
+    effect: str = ""
+    fix: str = ""
+    help: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What is looked at. Settings that can't be read stand here as their refusal."""
+
+    settings: Settings | Refusal
+    clock: Clock
+    database: Database | None = None  # opened late, by whoever asks first
+    schema: Callable[[], tuple[int, int]] | None = None  # the store's version, and ours
+    open_provider: Callable[[Connection], Provider] | None = None
+    vault: Vault | None = None
+
+    @contextmanager
+    def reading(self) -> Iterator[Transaction]:
+        """Open a transaction that only reads."""
+        assert self.database is not None, "the check needs the settings"
+        with self.database.transaction(write=False) as tx:
+            yield tx
+
+    @property
+    def chosen(self) -> Settings:
+        """The settings, for checks that need them."""
+        assert isinstance(self.settings, Settings)
+        return self.settings
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One thing to look at."""
+
+    id: str
+    group: str
+    name: str
+    needs: str  # the id of another check, or nothing
+    look: Callable[[Subject], Finding]
+    on: str = ""  # only on this kind of database
+
+
+GATES = {
+    "settings_file": "the settings",
+    "reachable": "the store",
+    "schema": "the schema",
+}  # others need them
+
+
+def skipped(check: Check) -> Finding:
+    """Return what is found where another check has to be well first."""
+    return Finding("skipped", f"skipped: needs {GATES[check.needs]}")
+
+
+def of_refusal(refusal: Refusal) -> Finding:
+    """Return a refusal as a finding."""
+    return Finding(
+        "fail", refusal.what, refusal.todo, str(refusal.facts.get("command", "")), help=refusal.code
+    )
+
+
+def checks_for(settings: Settings | Refusal) -> list[Check]:
+    """Return the checks that these settings call for, connections apart."""
+    if isinstance(settings, Refusal):
+        return [check for check in CHECKS if not check.on]
+    kind = "postgres" if settings.on_postgres else "sqlite"
+    return [check for check in CHECKS if check.on in ("", kind)]
+
+
+def connection_checks(subject: Subject, *, offline: bool) -> list[Check]:
+    """Return one check for each connection; each reads once at its provider, unless `offline`."""
+    with subject.reading() as tx:
+        found = Unit(tx).accounts.all()
+    if not found:
+        none = Finding("ok", "none yet")
+        return [Check("connections", "Providers", "connections", "schema", lambda _subject: none)]
+    looks = ((one.label, _not_asked if offline else partial(_connection, one)) for one in found)
+    return [Check(f"connection:{label}", "Providers", label, "schema", look) for label, look in looks]
+
+
+def _not_asked(_subject: Subject) -> Finding:
+    return Finding("skipped", "skipped: --offline")
+
+
+def _file(subject: Subject) -> Finding:
+    settings = subject.settings
+    if isinstance(settings, Refusal):
+        return replace(of_refusal(settings), effect=f"No command works until then. {settings.todo}")
+    if settings.file is None:
+        return Finding("ok", "none; the environment and the defaults hold")
+    return Finding("ok", f"{settings.file}, {_count(settings.file_keys, 'key')}, none unknown")
+
+
+def _secrets(subject: Subject) -> Finding:
+    ids = subject.chosen.ring().ids
+    if not ids:
+        return Finding("ok", "no key ring: keys are in variables, and none can be stored")
+    return Finding("ok", f"{_count(len(ids), 'key')} in the ring, {ids[0]} seals")
+
+
+def _reachable(subject: Subject) -> Finding:
+    settings = subject.chosen
+    if not settings.on_postgres and settings.database != ":memory:":
+        wrong = _header(settings.database)
+        if wrong is not None:
+            return wrong
+    start = subject.clock.mark()
+    with subject.reading() as tx:
+        tx.one("doctor.reach")
+    return Finding("ok", f"{subject.clock.since_ms(start)} ms")
+
+
+def _header(path: str) -> Finding | None:
+    """Say what stands against opening a file, from its first bytes: opening it would change some files."""
+    try:
+        with Path(path).open("rb") as file:
+            head = file.read(20)
+    except OSError as error:
+        reason = (error.strerror or "unreadable").lower()
+        fix = "campaignbridge init" if isinstance(error, FileNotFoundError) else ""
+        return Finding("fail", f"{path} can't be read ({reason})", fix=fix, help="persistence_failed")
+    if not head:
+        return Finding("fail", f"{path} is empty", fix="campaignbridge db upgrade", help="store_unusable")
+    if not head.startswith(b"SQLite format 3\0"):
+        return Finding("fail", f"{path} is not a SQLite database", help="store_unusable")
+    if head[18:20] != b"\x02\x02":
+        return Finding(
+            "skipped",
+            "skipped: it has no write-ahead log yet, and opening it makes one",
+            "The next command does so; nothing is wrong with that.",
+            "campaignbridge db current",
+        )
+    return None
+
+
+def _schema(subject: Subject) -> Finding:
+    assert subject.schema is not None
+    version, newest = subject.schema()
+    if version == newest:
+        return Finding("ok", f"{version}, current")
+    if version > newest:
+        return Finding("warn", f"{version}; this program knows {newest} and can work with it")
+    what = f"{version}; this program needs {newest}" if version else "none yet"
+    effect = "No command works until then." if version else "The first command makes it."
+    return Finding("fail", what, effect, "campaignbridge db upgrade", "store_unusable")
+
+
+def _disk(subject: Subject) -> Finding:
+    settings = subject.chosen
+    if settings.on_postgres:
+        return Finding("skipped", "skipped: the disk is the database server's")
+    free = shutil.disk_usage(Path(settings.database).absolute().parent).free
+    told = f"{free / (1 << 30):.1f} GB free"
+    if free >= LOW_BYTES:
+        return Finding("ok", told)
+    effect = "A full disk stops every change; nothing that was recorded is lost."
+    status = "warn" if free >= SCARCE_BYTES else "fail"
+    return Finding(status, told, effect, help="persistence_failed")
+
+
+def _integrity(subject: Subject) -> Finding:
+    with subject.reading() as tx:
+        found = tx.all("doctor.integrity")
+    if [row["finding"] for row in found] == ["ok"]:
+        return Finding("ok", "quick_check finds nothing; write-ahead log in use")
+    effect = "Stop the workers, keep a copy of the file, and restore a backup."
+    return Finding("fail", "quick_check finds damaged pages", effect, help="store_unusable")
+
+
+def _standby(subject: Subject) -> Finding:
+    with subject.reading() as tx:
+        row = _only(tx.one("doctor.standby"))
+    effect = "A failover may forget the last decisions: what was asked for is then searched for, not known."
+    if row["durable"] in ("off", "local"):
+        return Finding("warn", f"synchronous_commit is {row['durable']}", effect)
+    if not row["names"]:
+        return Finding("warn", "no synchronous standby", effect)
+    if not row["synchronous"]:
+        return Finding("warn", "a synchronous standby is named, and none can be seen from here", effect)
+    return Finding("ok", f"{_count(row['synchronous'], 'synchronous standby', 'synchronous standbys')}")
+
+
+def _clock(subject: Subject) -> Finding:
+    if not subject.chosen.on_postgres:
+        return Finding("ok", "the store takes this host's time")
+    before = subject.clock.mark()
+    with subject.reading() as tx:
+        at = Unit(tx).now_ms()
+    after = subject.clock.mark()
+    apart = max(before.wall_ms - at, at - after.wall_ms, 0)
+    if apart <= APART_MS:
+        return Finding("ok", f"this host and the store are less than {max(1, -(-apart // 1000))} s apart")
+    effect = "The store's clock decides, so nothing is sent twice; times that you type may be off."
+    return Finding("warn", f"this host and the store are {_age(apart)} apart", effect)
+
+
+def _installation(subject: Subject) -> Finding:
+    with subject.reading() as tx:
+        name = Unit(tx).installation()
+    return Finding("ok", name) if name else Finding("warn", "not named yet; the next command does so")
+
+
+def _last_tick(subject: Subject) -> Finding:
+    row = _work(subject)
+    late = row["now"] - row["due_since"] if row["due"] else 0
+    moved = row["now"] - row["moved_at"] if row["moved_at"] is not None else None
+    # Ticks themselves leave no record: this is when a job last changed that a worker has had in hand.
+    told = (
+        "no worker has had a job yet" if moved is None else f"a worker's job last changed {_age(moved)} ago"
+    )
+    if late <= LATE_MS:
+        return Finding("ok", f"{told}; none is overdue")
+    told = f"{told}; {_count(row['due'], 'job is due', 'jobs are due')}, the oldest for {_age(late)}"
+    if moved is not None and moved <= LATE_MS:
+        return Finding("warn", told, "More is due than the workers get done.", WORKER)
+    return Finding("fail", told, "Nothing is being sent, checked or watched.", WORKER)
+
+
+def _stuck(subject: Subject) -> Finding:
+    row = _work(subject)
+    if not row["stuck"]:
+        return Finding("ok", "none")
+    since = _age(row["now"] - row["stuck_since"])
+    effect = "Their workers died or lost the store. The next worker takes them over."
+    return Finding("warn", f"{_count(row['stuck'], 'job')}, the longest for {since}", effect, WORKER)
+
+
+def _dead(subject: Subject) -> Finding:
+    row = _work(subject)
+    if not row["dead"]:
+        return Finding("ok", "none")
+    ago = _age(row["now"] - row["dead_at"])
+    effect = "They were given up; what they looked after needs a person."
+    fix = "campaignbridge jobs list --state dead"
+    return Finding("warn", f"{_count(row['dead'], 'job')}, the newest {ago} ago", effect, fix, "watch_failed")
+
+
+def _work(subject: Subject) -> Row:
+    with subject.reading() as tx:
+        return _only(tx.one("doctor.work"))
+
+
+def _connection(connection: Connection, subject: Subject) -> Finding:
+    if connection.disconnected_at is not None:
+        return Finding("ok", "disconnected")
+    assert subject.open_provider is not None
+    try:
+        provider = subject.open_provider(connection)
+    except Refusal as refusal:
+        return replace(of_refusal(refusal), help="connection_unusable")
+    outcome = provider.verify(limit_ms=READ_MS)
+    with subject.reading() as tx:
+        waiting = _only(tx.one("doctor.waiting", connection_id=connection.id))["n"]
+        now = Unit(tx).now_ms()
+    found = _answered(connection, provider.label, outcome, now)
+    if found.status == "ok":
+        return _with_seal(found, connection, subject)
+    waits = "1 campaign waits" if waiting == 1 else f"{waiting} campaigns wait"
+    return replace(found, effect=f"{waits}. None was lost.") if waiting else found
+
+
+def _answered(connection: Connection, provider: str, outcome: Outcome[Account], now: int) -> Finding:
+    replacing, verifying = (
+        f"campaignbridge connections {do} {connection.id}" for do in ("replace-key", "verify")
+    )
+    match outcome:
+        case Accepted(account) if connection.account not in (None, account.id):
+            return Finding(
+                "fail", f"{provider}, the key opens another account", "", replacing, "other_account"
+            )
+        case Accepted() if connection.refused_at is not None:
+            told = f"{provider}, key accepted; it was refused {_age(now - connection.refused_at)} ago"
+            return Finding("warn", told, fix=verifying, help="credential_refused")
+        case Accepted():
+            return Finding("ok", f"{provider}, key accepted")
+        case Refused(category=Category.CREDENTIAL):
+            since = connection.refused_at
+            how_long = f", noticed {_age(now - since)} ago" if since is not None else ""
+            told = f"{provider}, key refused ({outcome.code}){how_long}"
+            return Finding("fail", told, "", replacing, "credential_refused")
+        case Refused(category=Category.UNREACHABLE):
+            told = f"{provider} can't be reached ({outcome.code})"
+            return Finding("fail", told, "", verifying, "provider_failed")
+        case Refused():
+            return Finding(
+                "warn", f"{provider} refuses to tell ({outcome.code})", "", verifying, "no_reading"
+            )
+        case Ambiguous():
+            told = f"{provider} gave no usable answer ({outcome.reason})"
+            return Finding("warn", told, "", verifying, "no_reading")
+
+
+def _with_seal(found: Finding, connection: Connection, subject: Subject) -> Finding:
+    sealed, vault = connection.sealed, subject.vault
+    if sealed is None or vault is None or vault.is_newest(sealed):
+        return found
+    told = f"{found.summary}; sealed under {sealed.key_id}, an older key of the ring"
+    return Finding("warn", told, fix=f"campaignbridge connections verify {connection.id}")
+
+
+def _needs_you(subject: Subject) -> Finding:
+    with subject.reading() as tx:
+        row = tx.one("doctor.need_person")
+    if row is None:
+        return Finding("ok", "no campaign")
+    told = f"{_count(row['n'], 'campaign')}, {row['id']} for {_age(row['now'] - row['state_changed_at'])}"
+    return Finding("warn", told, "", f"campaignbridge campaigns show {row['id']}", row["reason"])
+
+
+def _unresolved(subject: Subject) -> Finding:
+    with subject.reading() as tx:
+        row = tx.one("doctor.unresolved")
+    if row is None:
+        return Finding("ok", "no request")
+    age = row["now"] - row["created_at"]
+    told = f"{_count(row['n'], 'request')}, the oldest {_age(age)}"
+    if age <= HOUR_MS:
+        return Finding("ok", f"{told}; answers are read by themselves")
+    told += f"; {row['over_hour']} over an hour, {row['over_day']} over a day"
+    fix = f"campaignbridge campaigns reconcile {row['campaign_id']}"
+    return Finding(
+        "warn", told, "These campaigns can't be sent until it is settled.", fix, "unconfirmed_long"
+    )
+
+
+CHECKS = (
+    Check("settings_file", "Settings", "file", "", _file),
+    Check("secrets", "Settings", "secrets", "settings_file", _secrets),
+    Check("reachable", "Store", "reachable", "settings_file", _reachable),
+    Check("schema", "Store", "schema", "reachable", _schema),
+    Check("disk", "Store", "disk", "settings_file", _disk),
+    Check("integrity", "Store", "integrity", "reachable", _integrity, on="sqlite"),
+    Check("standby", "Store", "standby", "reachable", _standby, on="postgres"),
+    Check("clock", "Store", "clock", "schema", _clock),
+    Check("installation", "Store", "installation", "schema", _installation),
+    Check("last_tick", "Work", "last tick", "schema", _last_tick),
+    Check("stuck_jobs", "Work", "stuck jobs", "schema", _stuck),
+    Check("dead_jobs", "Work", "dead jobs", "schema", _dead),
+    Check("needs_you", "Campaigns", "needs you", "schema", _needs_you),
+    Check("unresolved", "Campaigns", "unresolved", "schema", _unresolved),
+)
+
+
+def _only(row: Row | None) -> Row:
+    assert row is not None, "the statement always gives a row"
+    return row
+
+
+def _count(number: int, one: str, more: str = "") -> str:
+    return f"{number:,} {one if number == 1 else more or one + 's'}"
+
+
+def _age(ms: int) -> str:
+    minutes = max(0, ms) // 60_000
+    if minutes < 2:
+        return f"{max(0, ms) // 1000} s"
+    hours, rest = divmod(minutes, 60)
+    if hours >= 48:
+        return f"{hours // 24} days"
+    return f"{hours} h {rest} min" if hours else f"{minutes} min"
