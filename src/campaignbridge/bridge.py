@@ -156,6 +156,7 @@ class Bridge:
         key: str,
         confirmed: delivery.Confirmation,
         expected_version: int | None = None,
+        again_after: str | None = None,
     ) -> delivery.Sent:
         """Ask the provider to send the draft now, at most once."""
         return delivery.send(
@@ -165,6 +166,7 @@ class Bridge:
             key=key,
             confirmed=confirmed,
             expected_version=expected_version,
+            again_after=again_after,
         )
 
     def schedule(
@@ -176,6 +178,7 @@ class Bridge:
         confirmed: delivery.Confirmation,
         at_ms: int,
         expected_version: int | None = None,
+        again_after: str | None = None,
     ) -> delivery.Sent:
         """Ask the provider to send the draft at a time (epoch milliseconds), at most once."""
         return delivery.schedule(
@@ -186,6 +189,7 @@ class Bridge:
             confirmed=confirmed,
             at_ms=at_ms,
             expected_version=expected_version,
+            again_after=again_after,
         )
 
     def unschedule(

@@ -489,7 +489,8 @@ def test_a_400_with_the_remote_still_a_draft_has_failed_and_is_read_again_after_
     world.fault("send", "refuse_5xx", status=400)
     with refused("provider_failed"):
         world.send(campaign_id)
-    assert world.heard() == [*SEND, "GET inspect"], "the refusal is believed after a look"
+    heard = [*SEND, "GET inspect", "GET checklist"]
+    assert world.heard() == heard, "it is believed after a look, and told with what the checklist says"
     (attempt,) = world.attempts(campaign_id)
     assert (attempt.status.value, attempt.retryable, attempt.error_code) == ("failed", False, "http_400")
     campaign = world.campaign(campaign_id)

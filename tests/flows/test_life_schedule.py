@@ -334,7 +334,7 @@ def test_a_plan_without_scheduling_is_told_after_one_more_reading_and_read_again
     campaign_id = world.drafted()
     with refused("provider_failed"):
         world.schedule(campaign_id)
-    assert world.heard() == SCHEDULE
+    assert world.heard() == [*SCHEDULE, "GET checklist"]
     campaign = world.campaign(campaign_id)
     assert (campaign.state.value, campaign.flag) == ("provider_draft", "send_refused")
     world.run()

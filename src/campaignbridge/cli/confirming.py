@@ -23,6 +23,7 @@ class Wish:
     audience: str | None
     key: str | None
     expected_version: int | None
+    again_after: str | None = None
     at_ms: int | None = None  # None: now
     zone: str | None = None  # in which the time is told, beside UTC
 
@@ -40,7 +41,7 @@ def confirm(here: Session, wish: Wish) -> "Confirmation":
     audience = view.dossier.campaign.audience
     repeated = any(one.key == wish.key and one.operation.value == wish.verb for one in view.attempts)
     allowed = any(action.allowed for action in view.actions if action.name == wish.verb)
-    if not allowed and not repeated:
+    if not allowed and not repeated and wish.again_after is None:
         # Nobody confirms nothing: the flow itself says why it can't be sent.
         return Confirmation(recipients=0, audience=audience)
     if not repeated:

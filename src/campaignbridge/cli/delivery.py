@@ -24,14 +24,23 @@ ConfirmedAudience = Annotated[
     str | None,
     typer.Option("--confirm-audience", metavar="REF", help="The audience you believe it goes to."),
 ]
+AgainAfter = Annotated[
+    str | None,
+    typer.Option(
+        "--again-after",
+        metavar="ID",
+        help="Send the same content once more to the audience that this campaign sent it to.",
+    ),
+]
 
 
-def send(
+def send(  # noqa: PLR0917  Typer hands them over by name
     campaign: Id,
     confirm_recipients: Recipients = None,
     confirm_audience: ConfirmedAudience = None,
     key: Key = None,
     expected_version: Version = None,
+    again_after: AgainAfter = None,
 ) -> int:
     """Ask the provider to send the draft now, at most once. This cannot be undone.
 
@@ -50,6 +59,7 @@ def send(
             audience=confirm_audience,
             key=key,
             expected_version=expected_version,
+            again_after=again_after,
         )
     )
 
@@ -70,6 +80,7 @@ def schedule(  # noqa: PLR0917  Typer hands them over by name
     confirm_audience: ConfirmedAudience = None,
     key: Key = None,
     expected_version: Version = None,
+    again_after: AgainAfter = None,
 ) -> int:
     """Ask the provider to send the draft at a later time, at most once.
 
@@ -90,6 +101,7 @@ def schedule(  # noqa: PLR0917  Typer hands them over by name
             audience=confirm_audience,
             key=key,
             expected_version=expected_version,
+            again_after=again_after,
             at_ms=instant_of(at, zone),
             zone=zone,
         )
@@ -117,6 +129,7 @@ def _ask(here: Session, wish: Wish, key: str, confirmed: "Confirmation") -> "Sen
         "key": key,
         "confirmed": confirmed,
         "expected_version": wish.expected_version,
+        "again_after": wish.again_after,
     }
     if wish.at_ms is None:
         return here.bridge.send(wish.campaign, **common)

@@ -57,6 +57,7 @@ class Order:
     confirmed: Confirmation
     expected_version: int | None = None
     at_ms: int | None = None  # None: now
+    again_after: str | None = None  # another campaign with this content, named to lift its claim
 
     @property
     def operation(self) -> Operation:
@@ -81,9 +82,14 @@ def send(
     key: str,
     confirmed: Confirmation,
     expected_version: int | None = None,
+    again_after: str | None = None,
 ) -> Sent:
-    """Ask the provider to send the campaign's draft now, at most once."""
-    order = Order(key=key, confirmed=confirmed, expected_version=expected_version)
+    """Ask the provider to send the campaign's draft now, at most once.
+
+    `again_after` names another campaign that is sending, or just sent, this content to this audience: only then
+    does it go once more.
+    """
+    order = Order(key=key, confirmed=confirmed, expected_version=expected_version, again_after=again_after)
     return _deliver(wiring, campaign_id, actor, order)
 
 
@@ -96,9 +102,16 @@ def schedule(
     confirmed: Confirmation,
     at_ms: int,
     expected_version: int | None = None,
+    again_after: str | None = None,
 ) -> Sent:
     """Ask the provider to send the campaign's draft at a time (epoch milliseconds), at most once."""
-    order = Order(key=key, confirmed=confirmed, expected_version=expected_version, at_ms=at_ms)
+    order = Order(
+        key=key,
+        confirmed=confirmed,
+        expected_version=expected_version,
+        at_ms=at_ms,
+        again_after=again_after,
+    )
     return _deliver(wiring, campaign_id, actor, order)
 
 
@@ -177,7 +190,12 @@ def _prepare(
     require_separation(campaign.approval, actor.name, separated=wiring.duties_separated)
     _require_confirmed(dossier, confirmed)
     asked = request_hash(
-        order.operation.value, campaign.id, confirmed.audience, confirmed.recipients, order.at_ms or ""
+        order.operation.value,
+        campaign.id,
+        confirmed.audience,
+        confirmed.recipients,
+        order.at_ms or "",
+        order.again_after or "",
     )
     replayed = answer_replay(earlier, asked)
     if replayed is not None:
@@ -198,6 +216,7 @@ def _prepare(
         request_hash=asked,
         actor=actor.name,
         claims=snapshot,
+        again_after=order.again_after,
         schedule_at=order.at_ms,
     )
     return _Prepared(provider, intent, seen)
@@ -244,6 +263,6 @@ def _require_ready(dossier: Dossier, snapshot: Snapshot, order: Order, provider:
     for problem in preflight(snapshot.envelope, snapshot.html, snapshot.text):
         if problem.error:
             raise ValidationFailed(problem.what, todo=problem.todo, problem=problem.code)
-    if dossier.content_holder is not None:
+    if dossier.content_holder not in (None, order.again_after):
         raise sent_elsewhere(dossier.content_holder)
     require_nothing_landing(dossier)

@@ -31,7 +31,7 @@ from campaignbridge.domain.ledger import (
     Operation,
     Status,
 )
-from campaignbridge.domain.provider import Accepted, Ambiguous, Outcome, Refused, RemoteStatus
+from campaignbridge.domain.provider import Accepted, Ambiguous, Category, Outcome, Refused, RemoteStatus
 from campaignbridge.flows.holding import Held
 from campaignbridge.flows.outcome import record, record_not_called
 from campaignbridge.flows.refusals import (
@@ -59,6 +59,7 @@ class Intent:
     request_hash: str
     actor: str | None
     claims: Snapshot | None = None  # the content that no other campaign may be sending
+    again_after: str | None = None  # the campaign whose claim to the content is lifted, by naming it
     schedule_at: int | None = None  # what a schedule asks for
 
 
@@ -90,7 +91,7 @@ def perform(
         case Accepted(value):
             return attempt, value
         case Refused():
-            raise refused(provider, outcome, attempt)
+            raise refused(provider, outcome, attempt, unready=_unready(provider, attempt, outcome))
         case Ambiguous():
             raise unconfirmed(provider, attempt)
         case _:
@@ -157,6 +158,7 @@ def _write_intent(unit: Unit, held: Held, intent: Intent, attempt: Attempt) -> A
         fingerprint=intent.claims.fingerprint,
         campaign_id=campaign.id,
         attempt_id=attempt.id,
+        after=intent.again_after,
     ):
         raise sent_elsewhere(unit.campaigns.get(campaign.id).content_holder)
     held.wiring.wake_watch(unit, campaign.id, in_ms=FIRST_BYTE_MS + MUTATION_LIMIT_MS + SETTLE_MS)
@@ -166,8 +168,21 @@ def _write_intent(unit: Unit, held: Held, intent: Intent, attempt: Attempt) -> A
         actor=intent.actor,
         version=campaign.version + 1,
         attempt_id=attempt.id,
+        **({"again_after": intent.again_after} if intent.again_after else {}),
     )
     return attempt
+
+
+def _unready(provider: Provider, attempt: Attempt, refusal: Refused) -> tuple[str, ...]:
+    """Return what the provider says stands against a delivery that it refused: its refusal often doesn't."""
+    delivers = attempt.operation in (Operation.SEND, Operation.SCHEDULE)
+    if not delivers or refusal.category is not Category.REJECTED or attempt.remote_id is None:
+        return ()
+    try:
+        outcome = provider.readiness(attempt.remote_id, limit_ms=READ_LIMIT_MS)
+    except Exception:  # noqa: BLE001  only words for people; the refusal stands as it is recorded
+        return ()
+    return outcome.value if isinstance(outcome, Accepted) else ()
 
 
 def _call_once(call: Callable[[Line], Outcome[T]], line: Line) -> Outcome[T]:

@@ -35,7 +35,9 @@ def sent_elsewhere(holder: str | None) -> Refusal:
     return Refusal(
         "Another campaign is sending this very content to this audience, or did in the last 30 days.",
         code="already_sent_elsewhere",
-        todo=f"Look at it first: campaigns show {holder}" if holder else "Look at it first: campaigns list",
+        todo=f"Look at it first (campaigns show {holder}); to send it once more on purpose: --again-after {holder}"
+        if holder
+        else "Look at it first: campaigns list",
         campaign=holder,
     )
 
@@ -58,13 +60,16 @@ def not_reached(provider: Provider, refusal: Refused, attempt: Attempt | None = 
     )
 
 
-def refused(provider: Provider, refusal: Refused, attempt: Attempt | None) -> Refusal:
-    """Return the refusal that tells what the provider said."""
+def refused(
+    provider: Provider, refusal: Refused, attempt: Attempt | None, *, unready: tuple[str, ...] = ()
+) -> Refusal:
+    """Return the refusal that tells what the provider said, and what its checklist says."""
     if refusal.status is None:
         return not_reached(provider, refusal, attempt)
     said = f": {refusal.detail}" if refusal.detail else f" ({refusal.code})"
+    checklist = f" Its checklist says: {'; '.join(item.rstrip('.') for item in unready)}." if unready else ""
     return ProviderFailed(
-        f"{provider.label} refused{said.rstrip('.')}. Nothing was done there.",
+        f"{provider.label} refused{said.rstrip('.')}.{checklist} Nothing was done there.",
         todo="Wait a little, then repeat with a new confirmation."
         if refusal.retryable
         else "Fix it, then repeat with a new confirmation.",

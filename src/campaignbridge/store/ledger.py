@@ -99,9 +99,16 @@ class Ledger:
         )
 
     def claim_content(
-        self, *, account: str, audience: str, fingerprint: str, campaign_id: str, attempt_id: str
+        self,
+        *,
+        account: str,
+        audience: str,
+        fingerprint: str,
+        campaign_id: str,
+        attempt_id: str,
+        after: str | None = None,
     ) -> bool:
-        """Claim this content for this audience; False while another campaign holds it."""
+        """Claim this content for this audience; False while another campaign than `after` holds it."""
         return (
             self._tx.run(
                 "claims.take",
@@ -110,6 +117,7 @@ class Ledger:
                 fingerprint=fingerprint,
                 campaign_id=campaign_id,
                 attempt_id=attempt_id,
+                after=after or "",
                 until=FAR_AHEAD_MS,
             )
             == 1

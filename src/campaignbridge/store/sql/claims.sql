@@ -5,7 +5,7 @@ INSERT INTO content_claims (account, audience, fingerprint, campaign_id, attempt
 VALUES (:account, :audience, :fingerprint, :campaign_id, :attempt_id, :until)
 ON CONFLICT (account, audience, fingerprint) DO UPDATE
 SET campaign_id = :campaign_id, attempt_id = :attempt_id, until = :until
-WHERE content_claims.until < now_ms() OR content_claims.campaign_id = :campaign_id
+WHERE content_claims.until < now_ms() OR content_claims.campaign_id IN (:campaign_id, :after)
 
 -- name: keep_until
 -- By the campaign that holds it: nothing was sent (now), or it went out (30 days more).
