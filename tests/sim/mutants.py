@@ -281,7 +281,7 @@ def mutants() -> list[Mutant]:
             both_twins,
             texts=_without(
                 "claims.take",
-                "\nWHERE content_claims.until < now_ms() OR content_claims.campaign_id = :campaign_id",
+                "\nWHERE content_claims.until < now_ms() OR content_claims.campaign_id IN (:campaign_id, :after)",
             ),
         ),
         Mutant(
