@@ -75,14 +75,17 @@ def every_strike(scenario: Scenario, seed: int) -> Tally:
     return tally
 
 
-def every_pair(scenario: Scenario, seed: int, *, second: str) -> Tally:
-    """Crash the first struck process at each point, and another one at each of its own."""
+def every_pair(scenario: Scenario, seed: int, *, second: str, most: int = 1_000) -> Tally:
+    """Crash the first struck process at each point, and another one at each of its own, up to `most`.
+
+    A worker's later points are idle ticks: the first ones hold all that it does for a campaign.
+    """
     tally = Tally()
     first = scenario.struck[0]
     base = run(tally, scenario, seed, {})
     for at in range(len(base.get(first, []))):
         points = run(tally, scenario, seed, {first: {at: CRASH}})
-        for then in range(len(points.get(second, []))):
+        for then in range(min(most, len(points.get(second, [])))):
             run(tally, scenario, seed, {first: {at: CRASH}, second: {then: CRASH}})
             tally.pairs += 1
     return tally
