@@ -386,7 +386,11 @@ def test_an_unknown_answer_to_the_commit_of_the_started_mark_runs_nothing(postgr
             worker.run(claimed)
     assert diary.ran == []
     postgres_home.pass_ms(121_000)
-    tick(diary.worker(postgres_home.store(), handler, holder="b"))
+    other = diary.worker(postgres_home.store(), handler, holder="b")
+    for _ in range(500):  # the server may not have noticed yet that the first one's session is gone
+        tick(other)
+        if diary.ran or diary.abandoned:
+            break
     assert (diary.ran, diary.abandoned) == ((["job_1"], []) if cut == "before" else ([], ["job_1"]))
 
 
