@@ -4,7 +4,7 @@ Surfaces and flows are written against these; `bootstrap` picks what stands behi
 simulation use the real database, the real adapters and replace only clock, chance and socket.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -220,6 +220,3 @@ class Gate(Protocol):
     def leave(self, slot: int, outcome: Outcome[Any] | None) -> None:
         """Give the slot back, and learn from what the provider answered, or didn't; None: it wasn't asked."""
         ...
-
-
-Observer = Callable[[str, Mapping[str, object]], None]

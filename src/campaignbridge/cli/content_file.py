@@ -8,7 +8,7 @@ from campaignbridge.domain.content import MAX_HTML_BYTES
 from campaignbridge.domain.errors import InvalidInput
 
 MARKDOWN = frozenset({".md", ".markdown"})
-_TODO = "Give an HTML or Markdown file with --content."
+_NEXT = "Give an HTML or Markdown file with --content."
 
 
 def is_markdown(path: str) -> bool:
@@ -22,15 +22,15 @@ def read_content(path: str) -> bytes:
         # A pipe without a writer would wait for ever.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError) as error:
-        raise InvalidInput(f"The content file can't be read ({_reason(error)}).", todo=_TODO) from None
+        raise InvalidInput(f"The content file can't be read ({_reason(error)}).", todo=_NEXT) from None
     try:
         mode = os.fstat(handle).st_mode
         if not stat.S_ISREG(mode):
-            raise InvalidInput(f"The content is not a file but {_kind(mode)}.", todo=_TODO)
+            raise InvalidInput(f"The content is not a file but {_kind(mode)}.", todo=_NEXT)
         with os.fdopen(handle, "rb", closefd=False) as file:
             data = file.read(MAX_HTML_BYTES + 1)
     except OSError as error:
-        raise InvalidInput(f"The content file can't be read ({_reason(error)}).", todo=_TODO) from None
+        raise InvalidInput(f"The content file can't be read ({_reason(error)}).", todo=_NEXT) from None
     finally:
         os.close(handle)
     if len(data) > MAX_HTML_BYTES:

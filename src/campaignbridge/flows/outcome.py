@@ -35,7 +35,7 @@ def record(held: Held, attempt: Attempt, outcome: Outcome[T]) -> None:
     Raises `Unconfirmed` when that fails: nothing that may have taken effect escapes as "failed".
     """
     try:
-        recorded = _insist(held.wiring, lambda unit: _write_outcome(unit, held, attempt, outcome))
+        recorded = insist(held.wiring, lambda unit: _write_outcome(unit, held, attempt, outcome))
     except Exception as error:
         raise unrecorded(attempt) from error
     if not recorded:
@@ -44,10 +44,10 @@ def record(held: Held, attempt: Attempt, outcome: Outcome[T]) -> None:
 
 def record_not_called(held: Held, attempt: Attempt) -> None:
     """Settle an intent that nobody was called for. Without an answer from the store, the watch will."""
-    _insist(held.wiring, lambda unit: _write_not_called(unit, held, attempt))
+    insist(held.wiring, lambda unit: _write_not_called(unit, held, attempt))
 
 
-def _insist(wiring: Wiring, write: Callable[[Unit], None]) -> bool:
+def insist(wiring: Wiring, write: Callable[[Unit], None]) -> bool:
     """Write in a transaction of its own, again and again while the store is gone; False after 30 s."""
     began = wiring.clock.mark()
     while True:

@@ -29,6 +29,7 @@ from campaignbridge.flows.handoff import require_frozen
 from campaignbridge.flows.holding import Held, Work, working_on
 from campaignbridge.flows.noting import note_refusal
 from campaignbridge.flows.once import too_late
+from campaignbridge.flows.outcome import insist
 from campaignbridge.flows.refusals import lease_lost, not_reached, refused
 from campaignbridge.flows.replay import answer_replay
 from campaignbridge.flows.wiring import Wiring
@@ -104,10 +105,10 @@ def _test(
     assert_draft(provider, dossier, snapshot, work.held)
     attempt = _attempt_of(work.held, dossier, actor, key, asked)
     outcome = _call(work.held, provider, attempt, addresses)
-    _record(work.held, attempt, outcome)
+    recorded = _record(work.held, attempt, outcome)
     if isinstance(outcome, Refused):
         raise refused(provider, outcome, attempt)
-    return Tested(attempt.id, confirmed=isinstance(outcome, Accepted))
+    return Tested(attempt.id, confirmed=recorded and isinstance(outcome, Accepted))
 
 
 def _require_addresses(wiring: Wiring, addresses: tuple[str, ...]) -> None:
@@ -173,8 +174,8 @@ def _call(held: Held, provider: Provider, attempt: Attempt, addresses: tuple[str
         line.close()
 
 
-def _record(held: Held, attempt: Attempt, outcome: Outcome[None]) -> None:
-    """Write down what came of a test; an ambiguous answer is final."""
+def _record(held: Held, attempt: Attempt, outcome: Outcome[None]) -> bool:
+    """Write down what came of a test; an ambiguous answer is final. False when the store was gone too long."""
     code: str | None = None
     match outcome:
         case Accepted():
@@ -185,8 +186,11 @@ def _record(held: Held, attempt: Attempt, outcome: Outcome[None]) -> None:
             status, event, code = Status.UNKNOWN, "test_unconfirmed", outcome.reason
         case _:
             assert_never(outcome)
-    with held.wiring.store.unit() as unit:
+
+    def write(unit: Unit) -> None:
         unit.ledger.settle(attempt.id, status, answered=True, error_code=code)
         unit.events.add(
             event, campaign_id=attempt.campaign_id, actor=attempt.actor, attempt_id=attempt.id, code=code
         )
+
+    return insist(held.wiring, write)
