@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import State
 from campaignbridge.domain.connection import Connection, Secret
+from campaignbridge.domain.discovery import Cached, Kind
 from campaignbridge.domain.job import Handler
 from campaignbridge.engine.tick import Ticked, tick
 from campaignbridge.engine.worker import Worker
@@ -14,6 +15,7 @@ from campaignbridge.flows import (
     authoring,
     connecting,
     delivery,
+    discovery,
     editing,
     handoff,
     reconcile,
@@ -101,6 +103,17 @@ class Bridge:
     def list_connections(self, *, actor: Actor) -> list[Connection]:
         """Return every connection by label."""
         return connecting.list_connections(self.wiring, actor=actor)
+
+    # what a provider offers to choose from
+    def listing(self, connection: str, kind: Kind, *, audience: str = "", actor: Actor) -> Cached[Any]:
+        """Return audiences, segments, merge fields or senders as last read; nobody is contacted."""
+        return discovery.listing(self.wiring, connection, kind, audience=audience, actor=actor)
+
+    def refresh_listing(
+        self, connection: str, kind: Kind, *, audience: str = "", actor: Actor
+    ) -> discovery.Refreshed:
+        """Read a listing at the provider, one reader at a time."""
+        return discovery.refresh(self.wiring, connection, kind, audience=audience, actor=actor)
 
     # campaigns
     def create(self, new: authoring.NewCampaign, *, actor: Actor) -> Dossier:

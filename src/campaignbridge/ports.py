@@ -198,6 +198,10 @@ class Provider(Protocol):
         """List the fields that content for this audience may mention."""
         ...
 
+    def mentioned_fields(self, content: str) -> frozenset[str]:
+        """Return the tags of audience fields that content mentions, in capitals. Contacts nobody."""
+        ...
+
     def senders(self, *, limit_ms: int) -> Outcome[Listing[Sender]]:
         """List who mail may come from, as far as the provider tells."""
         ...

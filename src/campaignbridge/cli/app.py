@@ -6,6 +6,7 @@ import sys
 import typer
 
 from campaignbridge.cli import demo, doctor, helping, init, reference, sandbox, schema, working
+from campaignbridge.cli.audiences import audiences
 from campaignbridge.cli.campaigns import campaigns
 from campaignbridge.cli.choices import CHOICES
 from campaignbridge.cli.command import Command, group
@@ -37,6 +38,7 @@ app.command("version", cls=Command)(helping.show_version)
 app.command("reference", cls=Command, hidden=True)(reference.reference)
 app.add_typer(schema.db, name="db")
 app.add_typer(connections, name="connections")
+app.add_typer(audiences, name="audiences")
 app.add_typer(campaigns, name="campaigns")
 app.add_typer(jobs, name="jobs")
 app.add_typer(locks, name="locks")

@@ -48,6 +48,7 @@ ENDINGS: dict[str, Ending] = {
     "audience_drift": Ending(REFUSED, 409, "The audience at the provider changed", again=True),
     "store_unusable": Ending(REFUSED, 503, "The store can't be used", again=True),
     "locked": Ending(LATER, 409, "Someone is working on this right now", again=True),
+    "refresh_in_progress": Ending(LATER, 409, "Someone is reading this right now", again=True),
     "in_progress": Ending(LATER, 409, "A request may still be under way", again=True),
     "lease_lost": Ending(LATER, 409, "It took too long, so nobody was asked", again=True),
     "rate_limited": Ending(LATER, 429, "Too many requests", again=True),

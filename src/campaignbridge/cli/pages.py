@@ -74,6 +74,11 @@ PAGES: dict[str, Page] = {
         "The time it can still arrive runs out by itself; then it is read.",
         ("Wait as long as retry_after says, then repeat the command.",),
     ),
+    "refresh_in_progress": Page(
+        "Somebody is reading this list at the provider right now, and two readings at once tell no more than one.",
+        "The fresh list is kept as soon as it is read.",
+        ("Repeat the command in a moment.",),
+    ),
     "lease_lost": Page(
         "The work took so long that its lock might have ended during the request. So it wasn't made.",
         NOTHING,
@@ -228,6 +233,10 @@ PAGES: dict[str, Page] = {
     "unsubscribe_missing": _content(
         "Nobody could unsubscribe: the tag isn't in the content, or only in a comment.",
         "Put a link to *|UNSUB|* into it.",
+    ),
+    "unknown_field": _content(
+        "The content mentions a field that the audience doesn't have: everybody would be mailed the bare tag.",
+        "audiences fields AUDIENCE --connection LABEL lists the fields there are; correct the tag.",
     ),
     "audience_unknown": Page(
         "The provider knows no list with the campaign's audience reference.",

@@ -108,7 +108,7 @@ class Campaigns:
         """Return the campaign's present content."""
         row = self._tx.one("campaigns.snapshot_of", campaign_id=campaign.id, revision=campaign.revision)
         assert row is not None, "a campaign has its snapshot from birth"
-        return _snapshot_of(row)
+        return snapshot_of(row)
 
     def newest(self, *, most: int) -> list[Row]:
         """Return the newest campaigns, for people."""
@@ -337,7 +337,8 @@ def _open_attempt_of(row: Row) -> Attempt | None:
     )
 
 
-def _snapshot_of(row: Row) -> Snapshot:
+def snapshot_of(row: Row) -> Snapshot:
+    """Return the frozen content that a row holds."""
     return Snapshot(
         campaign_id=row["campaign_id"],
         revision=row["revision"],

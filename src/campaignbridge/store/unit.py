@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from campaignbridge.ports import Database, Transaction
 from campaignbridge.store.accounts import Accounts
 from campaignbridge.store.campaigns import Campaigns
+from campaignbridge.store.discoveries import Discoveries
 from campaignbridge.store.events import Events
 from campaignbridge.store.jobs import Jobs
 from campaignbridge.store.ledger import Ledger
@@ -27,6 +28,7 @@ class Unit:
         self.jobs = Jobs(tx)
         self.locks = Locks(tx)
         self.limits = Limits(tx)
+        self.discoveries = Discoveries(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""
