@@ -13,6 +13,7 @@ from campaignbridge.domain.job import Handler
 from campaignbridge.engine.worker import Worker
 from campaignbridge.flows.doctor import Subject
 from campaignbridge.flows.gate import AccountGate
+from campaignbridge.flows.sweep import sweep_handler
 from campaignbridge.flows.watch import watch_handler
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.host import HostChance, HostClock, process_identity
@@ -215,7 +216,9 @@ def assemble(  # noqa: PLR0917  the list of parts is the point
 ) -> Bridge:
     """Put a bridge together from its parts. Without a vault it can't keep keys, only names of variables."""
     wiring = Wiring(store, opener, clock, chance, holder, duties_separated, test_domains)
-    handlers: dict[str, Handler] = {handler.type: handler for handler in (watch_handler(wiring),)}
+    handlers: dict[str, Handler] = {
+        handler.type: handler for handler in (watch_handler(wiring), sweep_handler(wiring))
+    }
     worker = Worker(
         store, handlers, clock, chance, holder, lambda event, job: job_log(event, job.id, job.type)
     )

@@ -112,7 +112,7 @@ def test_every_flag_that_is_raised_has_a_sentence_and_a_help_page():
 
 def test_every_reason_why_checks_stop_has_a_sentence_and_a_help_page():
     reasons = set(codes(STOPPING, STOP_NAMES)) | {one.value for one in Absence}
-    assert {"duplicate_drafts", "credential_refused", "other_account", "watch_failed"} <= reasons
+    assert {"duplicate_drafts", "credential_refused", "other_account"} <= reasons
     assert reasons - set(words.STOPPED) == set()
     assert reasons - set(PAGES) == set()
 

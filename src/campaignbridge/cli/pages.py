@@ -162,9 +162,13 @@ PAGES: dict[str, Page] = {
         ),
     ),
     "watch_failed": Page(
-        "The background check of this campaign failed again and again, so it was given up.",
-        "Nothing. Nothing is sent, either.",
-        ("campaigns reconcile ID looks once by hand, and starts the checks again.",),
+        "The background check of this campaign failed again and again, for a reason of ours.",
+        "It is tried again once an hour. Nothing is sent.",
+        (
+            "campaigns reconcile ID looks once by hand.",
+            "If that fails too, it is a bug: look at the worker's log, and report it.",
+            "campaigns resolve ID settles by hand what the provider's own pages show.",
+        ),
     ),
     "send_refused": Page(
         "The provider refused the last request to send. It still shows a draft, so nothing was sent.",

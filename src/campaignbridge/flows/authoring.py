@@ -34,6 +34,7 @@ from campaignbridge.domain.provider import (
 )
 from campaignbridge.flows.connecting import find_connection
 from campaignbridge.flows.fields import field_problems
+from campaignbridge.flows.reading import open_reader
 from campaignbridge.flows.refusals import not_reached, refused, unreadable
 from campaignbridge.flows.render import render
 from campaignbridge.flows.wiring import Wiring
@@ -204,7 +205,7 @@ def _check(
     wiring: Wiring, dossier: Dossier, snapshot: Snapshot, fields: Cached[MergeField], actor: Actor
 ) -> Checked:
     problems = list(preflight(snapshot.envelope, snapshot.html, snapshot.text))
-    provider = wiring.open_provider(dossier.connection)
+    provider = open_reader(wiring, dossier.connection)
     try:
         outcome = provider.audience(dossier.campaign.audience, limit_ms=READ_LIMIT_MS)
     except ValueError:  # not the form of this provider's ids

@@ -18,9 +18,10 @@ from campaignbridge.domain.lock import Lease
 from campaignbridge.domain.provider import Accepted, Ambiguous, Listing, Outcome, Refused
 from campaignbridge.flows.connecting import find_connection
 from campaignbridge.flows.holding import holding
+from campaignbridge.flows.reading import open_reader
 from campaignbridge.flows.refusals import lease_lost, refused, unreadable
 from campaignbridge.flows.wiring import Wiring
-from campaignbridge.ports import Provider
+from campaignbridge.ports import Reader
 from campaignbridge.store.unit import Unit
 
 
@@ -45,12 +46,12 @@ def refresh(wiring: Wiring, connection: str, kind: Kind, *, audience: str = "", 
     actor.require("author")
     found = find_connection(wiring, connection)
     return refresh_listing(
-        wiring, wiring.open_provider(found), _account(found), kind, audience=audience, actor=actor.name
+        wiring, open_reader(wiring, found), _account(found), kind, audience=audience, actor=actor.name
     )
 
 
 def refresh_listing(
-    wiring: Wiring, provider: Provider, account: str, kind: Kind, *, audience: str, actor: str
+    wiring: Wiring, provider: Reader, account: str, kind: Kind, *, audience: str, actor: str
 ) -> Refreshed:
     """Read a listing under its lock; what a flow calls that needs a fresh one."""
     scope = scope_of(kind, audience)
@@ -85,7 +86,7 @@ def refresh_listing(
         return Refreshed(unit.discoveries.get(account, kind, scope), refusal)
 
 
-def _ask(provider: Provider, kind: Kind, scope: str) -> Outcome[Listing[Any]]:
+def _ask(provider: Reader, kind: Kind, scope: str) -> Outcome[Listing[Any]]:
     match kind:
         case Kind.AUDIENCES:
             return provider.audiences(limit_ms=READ_LIMIT_MS)
@@ -100,7 +101,7 @@ def _ask(provider: Provider, kind: Kind, scope: str) -> Outcome[Listing[Any]]:
 
 
 def _keep(
-    unit: Unit, provider: Provider, key: tuple[str, Kind, str], outcome: Outcome[Listing[Any]]
+    unit: Unit, provider: Reader, key: tuple[str, Kind, str], outcome: Outcome[Listing[Any]]
 ) -> Refusal | None:
     match outcome:
         case Accepted(value):

@@ -9,7 +9,7 @@ from campaignbridge.domain.discovery import Cached, Kind
 from campaignbridge.domain.provider import MergeField
 from campaignbridge.flows.discovery import refresh_listing
 from campaignbridge.flows.wiring import Wiring
-from campaignbridge.ports import Provider
+from campaignbridge.ports import Reader
 from campaignbridge.store.campaigns import Dossier
 
 SHOWN = 5
@@ -17,7 +17,7 @@ SHOWN = 5
 
 def field_problems(
     wiring: Wiring,
-    provider: Provider,
+    provider: Reader,
     dossier: Dossier,
     snapshot: Snapshot,
     known: Cached[MergeField],

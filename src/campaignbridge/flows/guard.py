@@ -24,7 +24,7 @@ from campaignbridge.domain.remote import RemoteCampaign
 from campaignbridge.flows.holding import Held
 from campaignbridge.flows.once import too_late
 from campaignbridge.flows.refusals import lease_lost, refused, unreadable
-from campaignbridge.ports import Provider
+from campaignbridge.ports import Provider, Reader
 from campaignbridge.store.campaigns import Dossier
 
 
@@ -91,7 +91,7 @@ def read(provider: Provider, dossier: Dossier) -> Observation:
             assert_never(outcome)
 
 
-def is_account_of(provider: Provider, dossier: Dossier) -> bool | Refused | Ambiguous:
+def is_account_of(provider: Reader, dossier: Dossier) -> bool | Refused | Ambiguous:
     """Say whether the key still opens the campaign's account: another one's silence proves nothing."""
     outcome = provider.verify(limit_ms=READ_LIMIT_MS)
     match outcome:

@@ -9,7 +9,7 @@ from campaignbridge.domain.errors import (
 )
 from campaignbridge.domain.ledger import Attempt, Status
 from campaignbridge.domain.provider import Ambiguous, Category, Refused
-from campaignbridge.ports import Provider
+from campaignbridge.ports import Reader
 
 
 def lease_lost(attempt: Attempt | None = None) -> LeaseLost:
@@ -42,7 +42,7 @@ def sent_elsewhere(holder: str | None) -> Refusal:
     )
 
 
-def not_reached(provider: Provider, refusal: Refused, attempt: Attempt | None = None) -> Refusal:
+def not_reached(provider: Reader, refusal: Refused, attempt: Attempt | None = None) -> Refusal:
     """Return the refusal of a call for which no connection was established."""
     if refusal.category is Category.RATE_LIMITED:
         return Refusal(
@@ -61,7 +61,7 @@ def not_reached(provider: Provider, refusal: Refused, attempt: Attempt | None = 
 
 
 def refused(
-    provider: Provider, refusal: Refused, attempt: Attempt | None, *, unready: tuple[str, ...] = ()
+    provider: Reader, refusal: Refused, attempt: Attempt | None, *, unready: tuple[str, ...] = ()
 ) -> Refusal:
     """Return the refusal that tells what the provider said, and what its checklist says."""
     if refusal.status is None:
@@ -83,7 +83,7 @@ def refused(
     )
 
 
-def unreadable(provider: Provider, outcome: Ambiguous) -> ProviderFailed:
+def unreadable(provider: Reader, outcome: Ambiguous) -> ProviderFailed:
     """Return the refusal of a reading or upload without a usable answer: it may simply be repeated."""
     return ProviderFailed(
         f"{provider.label} gave no usable answer ({outcome.reason}). Nothing was sent.",
@@ -92,7 +92,7 @@ def unreadable(provider: Provider, outcome: Ambiguous) -> ProviderFailed:
     )
 
 
-def unconfirmed(provider: Provider, attempt: Attempt) -> Unconfirmed:
+def unconfirmed(provider: Reader, attempt: Attempt) -> Unconfirmed:
     """Return the refusal that says: it may have taken effect, nothing is repeated, it is being watched."""
     return Unconfirmed(
         f"Not confirmed. {provider.label} gave no usable answer, so this may have taken effect.",

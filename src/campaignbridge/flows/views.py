@@ -169,7 +169,7 @@ def _resolving(dossier: Dossier, actor: Actor) -> Action:
     why_not = ""
     if "admin" not in actor.rights:
         why_not = "only an administrator may"
-    elif dossier.campaign.stopped_reason is None:
+    elif dossier.campaign.stopped_reason is None and dossier.campaign.flag != "watch_failed":
         why_not = "only when the provider can never tell"
     elif dossier.attempt is not None and dossier.now < dossier.attempt.window_end:
         why_not = "its request may still take effect"

@@ -268,9 +268,13 @@ class Campaigns:
         """Flag a person while the watch goes on; False when somebody changed the campaign since it was read."""
         return self._tx.run("campaigns.flag", id=campaign.id, version=campaign.version, flag=flag) == 1
 
-    def give_up(self, campaign_id: str, reason: str) -> bool:
-        """Stop a watch that can't go on by itself; False when nothing is due to be looked at."""
-        return self._tx.run("campaigns.give_up", id=campaign_id, reason=reason) == 1
+    def postpone(self, campaign_id: str, flag: str, *, look_in_ms: int) -> bool:
+        """Put off a look that failed, and flag a person; False when nothing is due to be looked at."""
+        return self._tx.run("campaigns.postpone", id=campaign_id, flag=flag, look_in_ms=look_in_ms) == 1
+
+    def unwatched(self, *, most: int) -> list[tuple[str, int]]:
+        """Return campaigns that are to be looked at and have no job that will, each with its time."""
+        return [(row["id"], row["look_at"]) for row in self._tx.all("campaigns.unwatched", most_literal=most)]
 
     def stop_connection(self, connection_id: str, reason: str) -> int:
         """Stop every watch of a connection; return how many there were."""

@@ -155,9 +155,22 @@ RETURNING look_at, version
 UPDATE campaigns SET flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE :flag END
 WHERE id = :id AND version = :version AND look_at IS NOT NULL
 
--- name: give_up
--- The watch can't go on by itself: what was due to be looked at needs a person now.
-UPDATE campaigns SET look_at = NULL, stopped_reason = :reason WHERE id = :id AND look_at <= now_ms()
+-- name: postpone
+-- The look that was due failed for a reason of ours: it is made later, and a person is told. The graver flag stays.
+UPDATE campaigns
+SET look_at = now_ms() + :look_in_ms,
+    flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE :flag END
+WHERE id = :id AND look_at <= now_ms()
+
+-- name: unwatched
+-- Everything that is to be looked at has one unfinished job that does it; what has none is found by the partial
+-- index on look_at, the longest due first, and each job by its key.
+SELECT id, look_at FROM campaigns
+WHERE look_at IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.dedupe_key = 'watch_campaign:campaign:' || campaigns.id
+        AND jobs.state IN ('queued', 'claimed'))
+ORDER BY look_at, id
+LIMIT :most_literal
 
 -- name: stop_connection
 -- The key is refused: nobody asks with it again until it works. What was to be looked at waits for a person.
