@@ -6,11 +6,12 @@ derived: the highest one with a sent wave.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
 
 from campaignbridge.domain.errors import InvalidInput
-from campaignbridge.domain.gate import MILLION, SAMPLE, USUAL, Thresholds
+from campaignbridge.domain.gate import MILLION, SAMPLE, USUAL, Figures, Thresholds, Verdict
 
 MINUTE_MS = 60_000
 HOUR_MS = 60 * MINUTE_MS
@@ -81,6 +82,86 @@ class Facts:
     def active(self) -> bool:
         """Say whether waves may start and go."""
         return self == Facts()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ramp:
+    """A ramp as stored. Times are epoch milliseconds UTC of the store's clock."""
+
+    id: str
+    slug: str
+    name: str
+    connection_id: str
+    list: str  # in which its segments are made, at a provider whose segments belong to one
+    audience_id: str  # ours: whom it picks from
+    plan: Plan
+    filters: Mapping[str, str]  # what a contact must have, by attribute
+    seed: str
+    source_campaign: str  # whose approved content it mails
+    source_revision: int
+    approved_by: str
+    approved_at: int
+    approved_fingerprint: str
+    cron: str | None
+    zone: str
+    delegated_by: str  # who activated it: in whose name its waves are sent
+    facts: Facts
+    needs_operator_at: int | None
+    ended_at: int | None
+    gate_tripped: Mapping[str, object] | None  # the figures that tripped it
+    total_waived: Figures | None
+    created_at: int
+    now: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wave:
+    """A wave as stored."""
+
+    id: str
+    ramp_id: str
+    tier: int | None  # None: it came before the ramp, by hand
+    label: str
+    run_id: str
+    step: Step
+    failed: str | None  # a mark on an open wave: it still holds its ramp
+    closed: Closed | None
+    requested: int
+    picked: int
+    underfilled_by: str | None  # who agreed to too few people
+    segment_id: str | None
+    exported_at: int | None  # since when contacts of ours may be in the segment
+    pushing_until: int | None  # until when a lost push may still land
+    verified: int | None  # members, by list
+    campaign_id: str | None
+    by_hand: bool
+    broadcast_id: str | None
+    sent_at: int | None
+    verdict: Verdict | None
+    figures: Figures
+    figures_at: int | None
+    waived: Figures | None
+    opened_at: int
+    activity_at: int
+    closed_at: int | None
+    now: int
+
+    @property
+    def marked(self) -> bool:
+        """Say whether anything of it may exist at the provider."""
+        return self.exported_at is not None or self.segment_id is not None or self.campaign_id is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One run of a wave, by one claim of its step job: what every write of a step repeats."""
+
+    ramp_id: str
+    wave_id: str
+    run_id: str
+    job_id: str
+    fence: int
+    holder: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
