@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from typing import Any
 
 from campaignbridge.domain.errors import InvalidInput
 from campaignbridge.domain.gate import MILLION, SAMPLE, USUAL, Figures, Thresholds, Verdict
@@ -93,9 +94,9 @@ class Ramp:
     name: str
     connection_id: str
     list: str  # in which its segments are made, at a provider whose segments belong to one
-    audience_id: str  # ours: whom it picks from
+    audience_id: int  # ours: whom it picks from
     plan: Plan
-    filters: Mapping[str, str]  # what a contact must have, by attribute
+    filters: Mapping[str, Any]  # `locale`, `attributes` that a contact must have, audiences it is `not_in`
     seed: str
     source_campaign: str  # whose approved content it mails
     source_revision: int

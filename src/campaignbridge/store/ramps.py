@@ -58,11 +58,11 @@ class Ramps:
         """Return ramps, those that run first."""
         return [_ramp_of(row) for row in self._tx.all("ramps.list", most_literal=most)]
 
-    def rivals(self, audience_id: str) -> list[str]:
+    def rivals(self, audience_id: int) -> list[str]:
         """Return the ramps of this audience that have not ended, or have a request unresolved."""
         return [row["slug"] for row in self._tx.all("ramps.rivals", audience_id=audience_id)]
 
-    def mailed_before(self, audience_id: str) -> list[str]:
+    def mailed_before(self, audience_id: int) -> list[str]:
         """Return the ramps that mailed anybody of this audience."""
         return [row["slug"] for row in self._tx.all("ramps.mailed_before", audience_id=audience_id)]
 

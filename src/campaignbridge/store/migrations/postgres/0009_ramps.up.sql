@@ -4,7 +4,7 @@ CREATE TABLE ramps (
     name text NOT NULL,
     connection_id text COLLATE "C" NOT NULL REFERENCES connections (id),
     list text NOT NULL,
-    audience_id text COLLATE "C" NOT NULL,
+    audience_id bigint NOT NULL,
     plan text NOT NULL,
     label_offset bigint NOT NULL,
     filters text NOT NULL,

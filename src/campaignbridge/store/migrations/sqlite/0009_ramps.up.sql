@@ -4,7 +4,7 @@ CREATE TABLE ramps (
     name text NOT NULL,
     connection_id text NOT NULL REFERENCES connections (id),
     list text NOT NULL,
-    audience_id text NOT NULL,
+    audience_id integer NOT NULL,
     plan text NOT NULL,
     label_offset integer NOT NULL,
     filters text NOT NULL,
