@@ -1,0 +1,108 @@
+"""Judging the gate: the provider's figures of every wave that went, and of the ramp as a whole.
+
+Reading contacts the provider and changes nothing there. Figures only ever rise; each wave is judged again at every
+tick, and before each send, so that a small late wave can't hide a bad one. A trip records what was measured and is
+never cleared by better figures.
+"""
+
+from dataclasses import asdict, dataclass
+
+from campaignbridge.domain.errors import Refusal
+from campaignbridge.domain.gate import Figures, Verdict, judge
+from campaignbridge.domain.ledger import READ_LIMIT_MS
+from campaignbridge.domain.provider import Accepted, Report
+from campaignbridge.domain.ramp import STATS_PATIENCE_MS, Closed, Ramp, Wave
+from campaignbridge.flows.reading import open_reader
+from campaignbridge.flows.wiring import Wiring
+from campaignbridge.ports import Reader
+from campaignbridge.store.unit import Unit
+
+READ_DAYS_MS = 14 * 24 * 3_600_000  # figures hardly move after that, and every reading is a request
+ON_ITS_WAY = frozenset({Closed.SENT, Closed.SENT_LATE})
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a judgement came to."""
+
+    awaits: bool  # a wave that went has no verdict yet
+    tripped: bool
+
+
+def judge_ramp(wiring: Wiring, ramp_id: str) -> Judged:
+    """Read figures, judge every wave and the total, and record what follows."""
+    with wiring.store.reading() as unit:
+        ramp = unit.ramps.get(ramp_id)
+        waves = [wave for wave in unit.waves.of_ramp(ramp_id) if wave.closed in ON_ITS_WAY]
+        remotes = {wave.id: _remote_id(unit, wave) for wave in waves}
+        connection = unit.accounts.find(ramp.connection_id)
+    assert connection is not None, "a ramp has its connection"
+    read = {}
+    if any(_worth_reading(wave) for wave in waves):
+        try:
+            reader = open_reader(wiring, connection)
+        except Refusal:  # say for want of its key: what is known is judged
+            reader = None
+        read = {
+            wave.id: _figures(reader, remotes[wave.id])
+            for wave in waves
+            if reader is not None and _worth_reading(wave)
+        }
+    with wiring.store.unit() as unit:
+        return _record(unit, unit.ramps.get(ramp_id), waves, read)
+
+
+def _remote_id(unit: Unit, wave: Wave) -> str | None:
+    if wave.broadcast_id is not None:
+        return wave.broadcast_id
+    if wave.campaign_id is None:
+        return None
+    remote = unit.campaigns.get(wave.campaign_id).remote
+    return remote.remote_id if remote else None
+
+
+def _worth_reading(wave: Wave) -> bool:
+    return wave.sent_at is not None and wave.now - wave.sent_at < READ_DAYS_MS
+
+
+def _figures(reader: Reader, remote_id: str | None) -> Figures | None:
+    if remote_id is None:
+        return None
+    outcome = reader.report(remote_id, limit_ms=READ_LIMIT_MS)
+    return figures_of(outcome.value) if isinstance(outcome, Accepted) else None
+
+
+def figures_of(report: Report) -> Figures | None:
+    """Return the gate's figures of a report; None when it doesn't have them."""
+    hard, soft = report.hard_bounces, report.soft_bounces
+    if report.delivered is None or hard is None:
+        return None
+    return Figures(report.delivered, hard + (soft or 0), report.complaints or 0)
+
+
+def _record(unit: Unit, ramp: Ramp, waves: list[Wave], read: dict[str, Figures | None]) -> Judged:
+    awaits, worst, total, total_judged = False, None, Figures(), Figures()
+    for wave in waves:
+        figures = wave.figures.at_least(read.get(wave.id) or Figures())
+        verdict = judge(figures, ramp.plan.thresholds, waived=wave.waived)
+        unit.waves.judged(wave.id, verdict, figures)
+        total += figures
+        if verdict is not Verdict.WAIVED:
+            total_judged += figures
+        if verdict is Verdict.TRIPPED and worst is None:
+            worst = {"wave": wave.label, **asdict(figures)}
+        if verdict is Verdict.WAITING:
+            awaits = True
+            _miss(unit, ramp, wave)
+    if worst is None and judge(total_judged, ramp.plan.thresholds, waived=ramp.total_waived) is Verdict.TRIPPED:
+        worst = {"wave": None, **asdict(total)}
+    if worst is not None and unit.ramps.trip(ramp.id, worst):
+        unit.ramps.log(ramp.id, "gate_tripped", **worst)
+        unit.events.add("ramp_gate_tripped", campaign_id=None, actor=None, ramp=ramp.slug, **worst)
+    return Judged(awaits, worst is not None)
+
+
+def _miss(unit: Unit, ramp: Ramp, wave: Wave) -> None:
+    assert wave.sent_at is not None, "a wave that went has its time"
+    if wave.now - wave.sent_at >= STATS_PATIENCE_MS and unit.ramps.need_operator(ramp.id, "stats_missing"):
+        unit.ramps.log(ramp.id, "stats_missing", wave_id=wave.id)
