@@ -5,10 +5,10 @@ wave is taken out. A push without an answer may land later, so its list isn't be
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import assert_never
 
 from campaignbridge.domain.audience import Unusable, address_of
-from campaignbridge.domain.errors import ProviderFailed
 from campaignbridge.domain.job import Done, JobOutcome
 from campaignbridge.domain.ledger import DIAL_LIMIT_MS, MUTATION_LIMIT_MS, READ_LIMIT_MS, SETTLE_MS
 from campaignbridge.domain.provider import (
@@ -23,7 +23,7 @@ from campaignbridge.domain.provider import (
     Pushed,
     Refused,
 )
-from campaignbridge.domain.ramp import Step
+from campaignbridge.domain.ramp import Step, Wave
 from campaignbridge.flows.refusals import not_reached, refused, unreadable
 from campaignbridge.flows.wave_run import Halt, WaveRun
 from campaignbridge.ports import Provider
@@ -32,8 +32,6 @@ from campaignbridge.store.assignments import TOP, Candidate
 PUSH_LIMIT_MS = 60_000
 MARGIN_MS = 10_000
 MEMBERS_LIMIT_MS = 120_000  # a big segment has many pages
-PUSH_TRIES = 5
-PUSH_AGAIN_MS = (60_000, 300_000, 900_000, 3_600_000)
 LAG_ROUNDS = 5  # readings in which somebody may still be missing before they are pushed again
 LAG_MS = 30_000
 
@@ -116,13 +114,16 @@ def push(going: WaveRun) -> JobOutcome:
         return going.later(max(1_000, (due or 0) - wave.now))
     with going.writing() as unit:
         going.require(unit, need_ms=PUSH_LIMIT_MS + MARGIN_MS)
-        if not unit.waves.start_push(going.run, limit_ms=PUSH_LIMIT_MS):
+        until = unit.waves.start_push(going.run, limit_ms=PUSH_LIMIT_MS)
+        if until is None:
             raise Halt
     assert wave.segment_id is not None, "the segment was made before"
     people = tuple(NewContact(one.email, _fields(one)) for one in chunk)
     pushed = provider.add_contacts(wave.segment_id, people, limit_ms=PUSH_LIMIT_MS)
     with going.writing() as unit:
         unit.assignments.pushed(wave.id, _written(chunk, pushed.results))
+        if pushed.ended_by is None and all(one.came_to is not Pushed.UNCLEAR for one in pushed.results):
+            unit.waves.stop_push(going.run, until, earlier=_still_landing(wave))
         counts = unit.assignments.counts(wave.id)
     refused_ones = counts.get("refused", 0)
     tried = refused_ones + counts.get("in_segment", 0)
@@ -167,10 +168,9 @@ def _written(
 def verify(going: WaveRun) -> JobOutcome:
     """Compare the member list with ours: strangers are taken out, who is missing is pushed again, then let go."""
     wave = going.wave
-    settled_at = (wave.pushing_until or 0) + SETTLE_MS
-    unclear = wave.pushing_until is not None and wave.now < settled_at and _has_unclear(going)
-    if unclear:
-        return going.later(settled_at - wave.now)
+    landing = _still_landing(wave)
+    if landing is not None:
+        return going.later(landing + SETTLE_MS - wave.now)
     provider = going.wiring.open_provider(going.connection())
     assert wave.segment_id is not None, "the segment was made before"
     there = {identity: one for one in _members(going, provider, wave.segment_id) if (identity := _identity(one))}
@@ -200,14 +200,13 @@ def verify(going: WaveRun) -> JobOutcome:
     return going.fail("nobody_in_segment")
 
 
-def _has_unclear(going: WaveRun) -> bool:
-    """Say whether a push may still land: the wave was pushed by a run that another one took over, or had no answer."""
-    return True
+def _still_landing(wave: Wave) -> int | None:
+    """Return until when a push without an answer was announced, while it may still land."""
+    until = wave.pushing_until
+    return until if until is not None and wave.now < until + SETTLE_MS else None
 
 
 def _again(going: WaveRun, ms: int) -> JobOutcome:
-    from dataclasses import replace
-
     return replace(going, tries=going.tries + 1).later(ms)
 
 
@@ -252,9 +251,3 @@ def _value[T](provider: Provider, outcome: Outcome[T]) -> T:
             raise unreadable(provider, outcome)
         case _:
             assert_never(outcome)
-
-
-def require_nothing_failed(failed: ProviderFailed | None) -> None:
-    """Raise what failed, if anything did."""
-    if failed is not None:
-        raise failed

@@ -97,13 +97,14 @@ class Waves:
         """Store the marker of a segment; False when another run has the wave."""
         return self._of_run("waves.keep_segment", run, segment_id=segment_id)
 
-    def start_push(self, run: Run, *, limit_ms: int) -> bool:
-        """Announce that contacts may land from now on, for `limit_ms`; False when another run has the wave."""
-        return self._of_run("waves.start_push", run, limit_ms=limit_ms)
+    def start_push(self, run: Run, *, limit_ms: int) -> int | None:
+        """Announce that contacts may land from now on; return until when, or None when another run has the wave."""
+        row = self._tx.one("waves.start_push", id=run.wave_id, run_id=run.run_id, limit_ms=limit_ms)
+        return None if row is None else int(row["pushing_until"])
 
-    def stop_push(self, run: Run, until: int) -> bool:
-        """Take an announcement back after a definite answer."""
-        return self._of_run("waves.stop_push", run, until=until)
+    def stop_push(self, run: Run, until: int, *, earlier: int | None) -> None:
+        """Take an announcement back after a definite answer; an older one, without an answer, stands again."""
+        self._of_run("waves.stop_push", run, until=until, earlier=earlier)
 
     def fail(self, run: Run, reason: str) -> bool:
         """Mark an open wave as failed; it still holds its ramp."""

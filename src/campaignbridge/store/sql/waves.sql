@@ -59,10 +59,12 @@ WHERE id = :id AND run_id = :run_id AND closed IS NULL
 UPDATE waves SET exported_at = coalesce(exported_at, now_ms()), pushing_until = now_ms() + :limit_ms,
     activity_at = now_ms()
 WHERE id = :id AND run_id = :run_id AND closed IS NULL AND failed IS NULL
+RETURNING pushing_until
 
 -- name: stop_push
--- A definite answer: nothing of it can land any more. Only the announcement that was made for it is cleared.
-UPDATE waves SET pushing_until = NULL, activity_at = now_ms()
+-- A definite answer: nothing of it can land any more. Only the announcement that was made for it is taken back; an
+-- older push without an answer keeps its own.
+UPDATE waves SET pushing_until = CAST(:earlier AS bigint), activity_at = now_ms()
 WHERE id = :id AND run_id = :run_id AND pushing_until = :until
 
 -- name: fail
