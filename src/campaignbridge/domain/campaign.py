@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from enum import StrEnum
 
-from campaignbridge.domain.errors import Conflict, Forbidden, InvalidState, Unconfirmed
+from campaignbridge.domain.errors import Conflict, Forbidden, InvalidState, Refusal, Unconfirmed
 
 
 class State(StrEnum):
@@ -66,6 +66,15 @@ class Approval:
 
 
 @dataclass(frozen=True, slots=True)
+class WaveOf:
+    """Which wave of which ramp a campaign delivers."""
+
+    id: str
+    ramp: str  # its slug
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
 class Campaign:
     """A campaign as stored. Times are epoch milliseconds UTC of the store's clock."""
 
@@ -87,6 +96,17 @@ class Campaign:
     flag: str | None
     state_changed_at: int
     created_at: int
+    wave: WaveOf | None = None  # the wave of a ramp that this campaign delivers
+
+    def require_free(self) -> None:
+        """Raise a refusal for a wave's campaign: its ramp decides what is done with it."""
+        if self.wave is not None:
+            raise Refusal(
+                f"{self.id} is {self.wave.label} of the ramp {self.wave.ramp}, which decides what is done with it.",
+                code="belongs_to_ramp",
+                todo=f"Look at the ramp: ramps status {self.wave.ramp}. A cancel or unschedule may be asked for here.",
+                ramp=self.wave.ramp,
+            )
 
     def require_version(self, expected: int | None) -> None:
         """Raise `Conflict` when the caller looked at another version. None skips the check."""

@@ -32,12 +32,14 @@ from campaignbridge.domain.ledger import (
     Status,
 )
 from campaignbridge.domain.provider import Accepted, Ambiguous, Category, Outcome, Refused, RemoteStatus
+from campaignbridge.domain.ramp import Run
 from campaignbridge.flows.holding import Held
 from campaignbridge.flows.outcome import record, record_not_called
 from campaignbridge.flows.refusals import (
     lease_lost,
     not_reached,
     overtaken,
+    ramp_stopped,
     refused,
     sent_elsewhere,
     unconfirmed,
@@ -61,6 +63,7 @@ class Intent:
     claims: Snapshot | None = None  # the content that no other campaign may be sending
     again_after: str | None = None  # the campaign whose claim to the content is lifted, by naming it
     schedule_at: int | None = None  # what a schedule asks for
+    run: Run | None = None  # of a wave: what must still be true of its ramp and its step's job
 
 
 def perform(
@@ -161,6 +164,8 @@ def _write_intent(unit: Unit, held: Held, intent: Intent, attempt: Attempt) -> A
         after=intent.again_after,
     ):
         raise sent_elsewhere(unit.campaigns.get(campaign.id).content_holder)
+    if intent.run is not None and not unit.ramps.allow(intent.run, need_ms=MUTATION_LIMIT_MS + LEASE_MARGIN_MS):
+        raise ramp_stopped(campaign)
     held.wiring.wake_watch(unit, campaign.id, in_ms=FIRST_BYTE_MS + MUTATION_LIMIT_MS + SETTLE_MS)
     unit.events.add(
         f"{intent.operation.value}_requested",

@@ -1,5 +1,6 @@
 """The refusals that flows share: one sentence, and what to do next."""
 
+from campaignbridge.domain.campaign import Campaign
 from campaignbridge.domain.errors import (
     Conflict,
     LeaseLost,
@@ -27,6 +28,14 @@ def overtaken(campaign_id: str) -> Refusal:
     return Conflict(
         f"Somebody changed {campaign_id} meanwhile, or another request of it is open. Nothing was sent.",
         todo=f"Look at it again: campaigns show {campaign_id}",
+    )
+
+
+def ramp_stopped(campaign: Campaign) -> Refusal:
+    """Return the refusal of a wave's request after its ramp was stopped, or its run displaced."""
+    return Conflict(
+        f"The ramp of {campaign.id} was stopped meanwhile, or another run has its wave. Nothing was sent.",
+        todo=f"Look at it: ramps status {campaign.wave.ramp}" if campaign.wave else "Look at it: ramps list",
     )
 
 

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-from campaignbridge.domain.campaign import Approval, Campaign, State
+from campaignbridge.domain.campaign import Approval, Campaign, State, WaveOf
 from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.content import Snapshot
 from campaignbridge.domain.errors import NotFound
@@ -32,7 +32,8 @@ class Dossier:
     @property
     def stem(self) -> str:
         """What every generation's token starts with."""
-        return token_stem(self.installation, self.campaign.id)
+        wave = self.campaign.wave
+        return token_stem(self.installation, f"{wave.ramp}.{wave.label}" if wave else self.campaign.id)
 
     @property
     def token(self) -> str:
@@ -59,6 +60,34 @@ class Campaigns:
             )
             == 1
         )
+
+    def create_for_wave(
+        self,
+        *,
+        campaign_id: str,
+        name: str,
+        connection_id: str,
+        audience: str,
+        owner: str,
+        wave_id: str,
+        approval: Approval,
+        source: tuple[str, int],
+    ) -> None:
+        """Create a wave's campaign, approved, with the content of `source`: a campaign and its revision."""
+        self._tx.run(
+            "campaigns.create_for_wave",
+            id=campaign_id,
+            name=name,
+            connection_id=connection_id,
+            audience=audience,
+            owner=owner,
+            wave_id=wave_id,
+            approved_by=approval.by,
+            approved_at=approval.at_ms,
+            approved_fingerprint=approval.fingerprint,
+            max_recipients=approval.max_recipients,
+        )
+        self._tx.run("campaigns.copy_snapshot", campaign_id=campaign_id, source=source[0], revision=source[1])
 
     def add_snapshot(
         self,
@@ -313,6 +342,7 @@ def _campaign_of(row: Row) -> Campaign:
         flag=row["flag"],
         state_changed_at=row["state_changed_at"],
         created_at=row["created_at"],
+        wave=WaveOf(row["wave_id"], row["ramp_slug"], row["wave_label"]) if row["wave_id"] else None,
     )
 
 

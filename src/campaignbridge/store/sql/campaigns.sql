@@ -11,6 +11,22 @@ INSERT INTO campaigns (id, name, connection_id, audience, state, version, revisi
 VALUES (:id, :name, :connection_id, :audience, 'draft', 1, 1, 1, :owner, now_ms(), now_ms())
 ON CONFLICT (id) DO NOTHING
 
+-- name: create_for_wave
+-- A wave's campaign is born approved, with its ramp's approval and whom its segment holds as its bound. A wave has one:
+-- the unique index on waves says so.
+INSERT INTO campaigns (id, name, connection_id, audience, state, version, revision, generation, owner, approved_by,
+    approved_at, approved_fingerprint, max_recipients, wave_id, state_changed_at, created_at)
+VALUES (:id, :name, :connection_id, :audience, 'approved', 1, 1, 1, :owner, :approved_by, :approved_at,
+    :approved_fingerprint, :max_recipients, :wave_id, now_ms(), now_ms())
+
+-- name: copy_snapshot
+-- The approved bytes, as they are; (campaign, revision) is the key.
+INSERT INTO snapshots (campaign_id, revision, subject, preview_text, from_name, from_email, reply_to, html,
+    text, fingerprint, created_at, created_by)
+SELECT :campaign_id, 1, subject, preview_text, from_name, from_email, reply_to, html, text, fingerprint, now_ms(),
+    created_by
+FROM snapshots WHERE campaign_id = :source AND revision = :revision
+
 -- name: snapshot
 -- Insert-only; (campaign, revision) is the key.
 INSERT INTO snapshots (campaign_id, revision, subject, preview_text, from_name, from_email, reply_to, html,
@@ -34,7 +50,7 @@ SELECT c.id, c.name, c.connection_id, c.audience, c.state, c.version, c.revision
     a.generation AS attempt_generation, a.deadline_at AS attempt_deadline_at, a.actor AS attempt_actor,
     a.created_at AS attempt_created_at, a.answered_at AS attempt_answered_at,
     a.error_code AS attempt_error_code, a.schedule_at AS attempt_schedule_at,
-    h.campaign_id AS content_holder,
+    h.campaign_id AS content_holder, c.wave_id, w.label AS wave_label, p.slug AS ramp_slug,
     i.id AS installation, now_ms() AS now
 FROM campaigns c
 JOIN connections k ON k.id = c.connection_id
@@ -43,6 +59,8 @@ LEFT JOIN remote_campaigns r ON r.campaign_id = c.id AND r.generation = c.genera
 LEFT JOIN attempts a ON a.id = c.open_attempt
 LEFT JOIN content_claims h ON h.account = k.account AND h.audience = c.audience
     AND h.fingerprint = c.approved_fingerprint AND h.campaign_id <> c.id AND h.until >= (SELECT now_ms())
+LEFT JOIN waves w ON w.id = c.wave_id
+LEFT JOIN ramps p ON p.id = w.ramp_id
 WHERE c.id = :id
 
 -- name: snapshot_of
@@ -60,7 +78,8 @@ ORDER BY c.created_at DESC, c.id DESC
 LIMIT :most
 
 -- name: edit
--- A local change: nobody changed the campaign since it was looked at, and no request of it is unresolved.
+-- A local change: nobody changed the campaign since it was looked at, and no request of it is unresolved. A wave's
+-- campaign isn't changed by hand.
 UPDATE campaigns
 SET state = :state, version = version + 1, revision = :revision, audience = :audience,
     approved_by = :approved_by,
@@ -69,7 +88,7 @@ SET state = :state, version = version + 1, revision = :revision, audience = :aud
     look_at = NULL, stopped_reason = NULL,
     flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE NULL END,
     state_changed_at = CASE WHEN state = :state THEN state_changed_at ELSE now_ms() END
-WHERE id = :id AND version = :version AND open_attempt IS NULL AND state = :from_state
+WHERE id = :id AND version = :version AND open_attempt IS NULL AND state = :from_state AND wave_id IS NULL
 
 -- name: resolve
 -- By an administrator: what can't be read is settled by hand. Nobody changed the campaign since it was looked
