@@ -23,7 +23,7 @@ EXPECTED = {
     2: {"usage", "confirmation_required"},
     3: {"not_found", "forbidden", "invalid_input", "validation_failed", "conflict", "invalid_state"}
     | {"approval_not_allowed", "idempotency_conflict", "already_sent_elsewhere", "audience_drift"}
-    | {"store_unusable"},
+    | {"store_unusable", "belongs_to_ramp"},
     4: {"locked", "in_progress", "refresh_in_progress"}
     | {"lease_lost", "rate_limited", "persistence_failed", "address_in_use"},
     5: {"reconciliation_required", "test_unconfirmed"},

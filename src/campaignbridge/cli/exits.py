@@ -46,6 +46,7 @@ ENDINGS: dict[str, Ending] = {
     "idempotency_conflict": Ending(REFUSED, 409, "The key named another request", again=False),
     "already_sent_elsewhere": Ending(REFUSED, 409, "Another campaign sends this content", again=False),
     "audience_drift": Ending(REFUSED, 409, "The audience at the provider changed", again=True),
+    "belongs_to_ramp": Ending(REFUSED, 409, "Its ramp decides that", again=True),
     "store_unusable": Ending(REFUSED, 503, "The store can't be used", again=True),
     "locked": Ending(LATER, 409, "Someone is working on this right now", again=True),
     "refresh_in_progress": Ending(LATER, 409, "Someone is reading this right now", again=True),

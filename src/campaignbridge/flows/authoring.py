@@ -185,6 +185,7 @@ def revoke(wiring: Wiring, campaign_id: str, *, actor: Actor, expected_version: 
     actor.require("approve")
     with wiring.store.unit() as unit:
         campaign = unit.campaigns.get(campaign_id).campaign
+        campaign.require_free()
         campaign.require_settled()
         campaign.require_version(expected_version)
         campaign.require_state(State.APPROVED, doing="have its approval taken back")
@@ -239,6 +240,7 @@ def _check(
 
 
 def _require_editable(campaign: Campaign, target: State, expected: int | None, *, doing: str) -> None:
+    campaign.require_free()
     campaign.require_settled()
     campaign.require_version(expected)
     reviewed = EDITABLE - {

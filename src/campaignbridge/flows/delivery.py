@@ -28,6 +28,7 @@ from campaignbridge.domain.ledger import (
     require_key,
 )
 from campaignbridge.domain.provider import Accepted, MergeField, Observation, Outcome, RemoteStatus
+from campaignbridge.domain.ramp import Run
 from campaignbridge.domain.when import require_sendable_at
 from campaignbridge.flows.fields import field_problems
 from campaignbridge.flows.guard import known_remote, require_nothing_landing, require_sendable
@@ -60,6 +61,7 @@ class Order:
     expected_version: int | None = None
     at_ms: int | None = None  # None: now
     again_after: str | None = None  # another campaign with this content, named to lift its claim
+    run: Run | None = None  # of a wave, by its step: the confirmed number is then its bound
 
     @property
     def operation(self) -> Operation:
@@ -115,6 +117,13 @@ def schedule(
         again_after=again_after,
     )
     return _deliver(wiring, campaign_id, actor, order)
+
+
+def send_wave(
+    wiring: Wiring, campaign_id: str, *, actor: Actor, key: str, confirmed: Confirmation, run: Run
+) -> Sent:
+    """Send a wave's campaign, by its step, in the name of who activated the ramp; to `confirmed` people at most."""
+    return _deliver(wiring, campaign_id, actor, Order(key=key, confirmed=confirmed, run=run))
 
 
 def _deliver(wiring: Wiring, campaign_id: str, actor: Actor, order: Order) -> Sent:
@@ -194,6 +203,8 @@ def _prepare(wiring: Wiring, work: Work[_Read], actor: Actor, order: Order) -> _
     """Check everything, in the order of the protocol; a recorded key is answered at once."""
     dossier, snapshot = work.dossier, work.also.snapshot
     campaign, confirmed = dossier.campaign, order.confirmed
+    if order.run is None:
+        campaign.require_free()
     provider = wiring.open_provider(dossier.connection)
     _require_capability(provider, order)
     require_separation(campaign.approval, actor.name, separated=wiring.duties_separated)
@@ -215,7 +226,7 @@ def _prepare(wiring: Wiring, work: Work[_Read], actor: Actor, order: Order) -> _
         raise sent_elsewhere(dossier.content_holder)
     require_nothing_landing(dossier)
     seen = require_sendable(provider, dossier, snapshot, work.held)
-    if seen.recipient_count != confirmed.recipients:
+    if order.run is None and seen.recipient_count != confirmed.recipients:
         raise ValidationFailed(
             f"{confirmed.recipients:,} is not the number of recipients ({seen.recipient_count:,}). "
             "Nothing was sent.",
@@ -231,6 +242,7 @@ def _prepare(wiring: Wiring, work: Work[_Read], actor: Actor, order: Order) -> _
         claims=snapshot,
         again_after=order.again_after,
         schedule_at=order.at_ms,
+        run=order.run,
     )
     return _Prepared(provider, intent, seen)
 

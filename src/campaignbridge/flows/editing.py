@@ -98,6 +98,7 @@ def withdraw(
     with wiring.store.unit() as unit:
         dossier = unit.campaigns.get(campaign_id)
         campaign = dossier.campaign
+        campaign.require_free()
         campaign.require_settled()
         campaign.require_version(expected_version)
         campaign.require_state(State.PROVIDER_DRAFT, doing="be withdrawn")
@@ -118,6 +119,7 @@ def archive(
     actor.require("manage")
     with wiring.store.unit() as unit:
         campaign = unit.campaigns.get(campaign_id).campaign
+        campaign.require_free()
         campaign.require_settled()
         campaign.require_version(expected_version)
         campaign.require_state(*EDITABLE, State.FAILED, doing="be archived")
@@ -138,6 +140,7 @@ def duplicate(
     copy_id = f"cmp_{_derived(campaign_id, key)}"
     with wiring.store.unit() as unit:
         source = unit.campaigns.get(campaign_id).campaign
+        source.require_free()
         source.require_settled()
         snapshot = unit.campaigns.snapshot(source)
         title = require_one_line(
@@ -182,6 +185,7 @@ def _derived(campaign_id: str, key: str) -> str:
 
 def _editable(unit: Unit, campaign_id: str, expected: int | None, *, doing: str) -> Campaign:
     campaign = unit.campaigns.get(campaign_id).campaign
+    campaign.require_free()
     campaign.require_settled()
     campaign.require_version(expected)
     campaign.require_state(*EDITABLE, doing=doing)

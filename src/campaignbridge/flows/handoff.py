@@ -25,6 +25,7 @@ from campaignbridge.domain.ledger import (
     require_key,
 )
 from campaignbridge.domain.provider import Accepted, Ambiguous, Found, Refused, RemoteStatus
+from campaignbridge.domain.ramp import Run
 from campaignbridge.flows.adoption import adopt_unasked
 from campaignbridge.flows.guard import (
     assert_draft,
@@ -58,9 +59,15 @@ class HandedOff:
 
 
 def hand_off(
-    wiring: Wiring, campaign_id: str, *, actor: Actor, key: str, expected_version: int | None = None
+    wiring: Wiring,
+    campaign_id: str,
+    *,
+    actor: Actor,
+    key: str,
+    expected_version: int | None = None,
+    run: Run | None = None,
 ) -> HandedOff:
-    """Make the campaign's draft at the provider, or finish making it."""
+    """Make the campaign's draft at the provider, or finish making it. `run`: for a wave's campaign, by its step."""
     actor.require("manage")
     require_key(key)
 
@@ -72,7 +79,9 @@ def hand_off(
 
     with working_on(wiring, campaign_id, "draft", actor=actor.name, also=also) as work:
         try:
-            return _checked(work, actor=actor.name, key=key, expected_version=expected_version)
+            if run is None:
+                work.dossier.campaign.require_free()
+            return _checked(work, actor=actor.name, key=key, expected_version=expected_version, run=run)
         except Refusal as refusal:
             if "attempt" not in refusal.facts:  # else the attempt has left its own
                 note_refusal(wiring, work.dossier, "draft", actor, refusal)
@@ -80,7 +89,12 @@ def hand_off(
 
 
 def _checked(
-    work: Work[tuple[Snapshot, Attempt | None]], *, actor: str, key: str, expected_version: int | None
+    work: Work[tuple[Snapshot, Attempt | None]],
+    *,
+    actor: str,
+    key: str,
+    expected_version: int | None,
+    run: Run | None,
 ) -> HandedOff:
     """Check everything, then make the draft; a recorded key is answered at once."""
     dossier, (snapshot, earlier) = work.dossier, work.also
@@ -93,10 +107,12 @@ def _checked(
         campaign.require_version(expected_version)
     campaign.require_state(State.APPROVED, State.PROVIDER_DRAFT, doing="make its draft")
     require_frozen(dossier, snapshot)
-    return _hand_off(work.held, dossier, snapshot, actor=actor, key=key)
+    return _hand_off(work.held, dossier, snapshot, actor=actor, key=key, run=run)
 
 
-def _hand_off(held: Held, dossier: Dossier, snapshot: Snapshot, *, actor: str, key: str) -> HandedOff:
+def _hand_off(
+    held: Held, dossier: Dossier, snapshot: Snapshot, *, actor: str, key: str, run: Run | None
+) -> HandedOff:
     wiring = held.wiring
     provider = wiring.open_provider(dossier.connection)
     if dossier.campaign.state is State.PROVIDER_DRAFT:
@@ -106,7 +122,12 @@ def _hand_off(held: Held, dossier: Dossier, snapshot: Snapshot, *, actor: str, k
         require_account(provider, dossier)
         draft = draft_of(dossier, snapshot)
         intent = Intent(
-            dossier=dossier, operation=Operation.CREATE, key=key, request_hash=_hash(dossier), actor=actor
+            dossier=dossier,
+            operation=Operation.CREATE,
+            key=key,
+            request_hash=_hash(dossier),
+            actor=actor,
+            run=run,
         )
         perform(
             held,

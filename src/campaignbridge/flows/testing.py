@@ -89,6 +89,7 @@ def _test(
     replayed = answer_replay(earlier, asked)
     if replayed is not None:
         return Tested(replayed.id, confirmed=True, replay=True)
+    dossier.campaign.require_free()
     dossier.campaign.require_settled()
     dossier.campaign.require_state(State.PROVIDER_DRAFT, doing="be tested")
     require_frozen(dossier, snapshot)

@@ -111,6 +111,7 @@ RULES: tuple[tuple[str, str, str, frozenset[State]], ...] = (
     ("duplicate", "make a draft with the same content", "author", frozenset(State)),
 )
 DELIVERIES = frozenset({"test", "schedule", "send"})
+OF_WAVES = frozenset({"unschedule", "cancel"})  # what may be asked of a wave's campaign by hand
 
 
 def actions(dossier: Dossier, actor: Actor, *, separated: bool = False) -> tuple[Action, ...]:
@@ -134,6 +135,8 @@ def _own_approval(dossier: Dossier, actor: Actor, *, separated: bool) -> str:
 
 def _why_not(name: str, right: str, states: frozenset[State], dossier: Dossier, actor: Actor) -> str:
     campaign, remote = dossier.campaign, dossier.remote
+    if campaign.wave is not None and name not in OF_WAVES:
+        return f"it is {campaign.wave.label} of the ramp {campaign.wave.ramp}"
     if right not in actor.rights and "admin" not in actor.rights:
         return f"you have no right to {right}"
     overtakes = dossier.attempt is not None and dossier.attempt.operation in OVERTAKEN

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from campaignbridge.ports import Database, Transaction
 from campaignbridge.store.accounts import Accounts
+from campaignbridge.store.assignments import Assignments
 from campaignbridge.store.campaigns import Campaigns
 from campaignbridge.store.discoveries import Discoveries
 from campaignbridge.store.events import Events
@@ -12,7 +13,9 @@ from campaignbridge.store.jobs import Jobs
 from campaignbridge.store.ledger import Ledger
 from campaignbridge.store.limits import Limits
 from campaignbridge.store.locks import Locks
+from campaignbridge.store.ramps import Ramps
 from campaignbridge.store.remotes import Remotes
+from campaignbridge.store.waves import Waves
 
 
 class Unit:
@@ -29,6 +32,9 @@ class Unit:
         self.locks = Locks(tx)
         self.limits = Limits(tx)
         self.discoveries = Discoveries(tx)
+        self.ramps = Ramps(tx)
+        self.waves = Waves(tx)
+        self.assignments = Assignments(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""

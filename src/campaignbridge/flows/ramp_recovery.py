@@ -1,0 +1,299 @@
+"""Recovering a wave by hand: each command with its precondition, each refusal with the command that is right instead.
+
+Commands carry wave and run as they were shown, and compare them: what changed since is refused. Nothing here un-marks
+anybody who was mailed, and no state has no way out.
+"""
+
+from dataclasses import dataclass, replace
+
+from campaignbridge.domain.actor import Actor
+from campaignbridge.domain.campaign import State
+from campaignbridge.domain.errors import Conflict, InProgress, InvalidInput, InvalidState
+from campaignbridge.domain.ledger import READ_LIMIT_MS
+from campaignbridge.domain.provider import Accepted, Category, Refused
+from campaignbridge.domain.ramp import Closed, Ramp, Step, Wave
+from campaignbridge.flows.ramping import require_reason, wave_named
+from campaignbridge.flows.reading import open_reader
+from campaignbridge.flows.stepping import queue_step
+from campaignbridge.flows.wiring import Wiring
+from campaignbridge.store.campaigns import Dossier
+from campaignbridge.store.unit import Unit
+
+WENT = frozenset({State.SENDING, State.SENT})
+AT_REST = frozenset({State.APPROVED, State.PROVIDER_DRAFT, State.CANCELLED, State.FAILED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Aim:
+    """Which run of which wave somebody looked at, and why they act."""
+
+    label: str
+    run_id: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """What a wave that went out by hand is recorded with."""
+
+    broadcast_id: str
+    sent_at: int
+    mailed: int
+
+
+def finish_by_hand(
+    wiring: Wiring,
+    ref: str,
+    aim: Aim,
+    *,
+    actor: Actor,
+    broadcast_id: str | None = None,
+    sent_at: int | None = None,
+    mailed: int | None = None,
+) -> Finished:
+    """Record that an open wave did go out. What isn't given is filled in from our markers and the provider's record."""
+    actor.require("admin")
+    require_reason(aim.reason)
+    ramp, wave, dossier = _look(wiring, ref, aim)
+    if dossier is not None:
+        _require_settled(dossier)
+        if dossier.campaign.state in WENT:
+            raise InvalidState("This wave is known to have gone: nothing has to be recorded.", todo=_status(ramp))
+    facts = _filled(wiring, ramp, wave, dossier, broadcast_id, sent_at, mailed)
+    _require_ours_unsendable(wiring, ramp, dossier, facts)
+    with wiring.store.unit() as unit:
+        if not unit.waves.finish_by_hand(
+            wave, broadcast_id=facts.broadcast_id, sent_at=facts.sent_at, mailed=facts.mailed
+        ):
+            raise _changed(ramp)
+        _done(unit, ramp, wave, actor, aim, "finished_by_hand", mailed=facts.mailed)
+    return facts
+
+
+def _filled(  # noqa: PLR0917  each of them may be missing
+    wiring: Wiring,
+    ramp: Ramp,
+    wave: Wave,
+    dossier: Dossier | None,
+    broadcast_id: str | None,
+    sent_at: int | None,
+    mailed: int | None,
+) -> Finished:
+    remote = dossier.remote if dossier else None
+    broadcast_id = broadcast_id or (remote.remote_id if remote else None)
+    if broadcast_id is not None and (sent_at is None or mailed is None):
+        with wiring.store.reading() as unit:
+            connection = unit.accounts.find(ramp.connection_id)
+        assert connection is not None, "a ramp has its connection"
+        seen = open_reader(wiring, connection).inspect(broadcast_id, limit_ms=READ_LIMIT_MS)
+        if isinstance(seen, Accepted):
+            sent_at = sent_at if sent_at is not None else seen.value.send_time_ms
+            mailed = mailed if mailed is not None else seen.value.emails_sent
+    mailed = mailed if mailed is not None else wave.verified
+    missing = [
+        name
+        for name, value in (
+            ("--broadcast-id", broadcast_id),
+            ("--sent-at", sent_at),
+            ("--mailed", mailed),
+        )
+        if value is None
+    ]
+    if missing:
+        raise InvalidInput(
+            f"Neither our markers nor the provider say all of it: {', '.join(missing)} is missing.",
+            todo="Add it from the provider's own pages.",
+            missing=missing,
+        )
+    assert broadcast_id is not None
+    assert sent_at is not None
+    assert mailed is not None
+    return Finished(broadcast_id, sent_at, mailed)
+
+
+def _require_ours_unsendable(wiring: Wiring, ramp: Ramp, dossier: Dossier | None, facts: Finished) -> None:
+    """Raise unless our own draft can't be sent any more, where another object went out in its place."""
+    remote = dossier.remote if dossier else None
+    if dossier is None or remote is None or remote.remote_id in (None, facts.broadcast_id):
+        return
+    require_unsendable(wiring, ramp, dossier)
+
+
+def require_unsendable(wiring: Wiring, ramp: Ramp, dossier: Dossier) -> None:
+    """Make the wave's draft unsendable: retire it where the provider can, else a person has deleted it and a read says so."""
+    remote = dossier.remote
+    if remote is None or remote.remote_id is None or remote.retired_at is not None:
+        return
+    provider = wiring.open_provider(dossier.connection)
+    if "retire" in provider.capabilities:
+        done = provider.retire(remote.remote_id, limit_ms=READ_LIMIT_MS)
+        if isinstance(done, Accepted) or (isinstance(done, Refused) and done.category is Category.MISSING):
+            return
+        raise InvalidState(
+            f"{provider.label} did not take the draft back: it may be no draft any more.",
+            todo=f"See what it is there: campaigns reconcile {dossier.campaign.id}",
+        )
+    seen = provider.inspect(remote.remote_id, limit_ms=READ_LIMIT_MS)
+    if isinstance(seen, Refused) and seen.category is Category.MISSING:
+        return
+    raise InvalidState(
+        f"The draft of this wave still stands at {provider.label}, where anybody could send it.",
+        todo=f"Delete it there, then repeat the command. ramps status {ramp.slug} names it.",
+        remote_id=remote.remote_id,
+    )
+
+
+def discard(wiring: Wiring, ref: str, aim: Aim, *, actor: Actor, return_contacts: bool) -> int:
+    """Write an unmailed wave off, under a fresh label next time; return how many people went back to the pool."""
+    actor.require("admin")
+    require_reason(aim.reason)
+    ramp, wave, dossier = _look(wiring, ref, aim)
+    if dossier is not None:
+        _require_settled(dossier)
+        if dossier.campaign.state not in AT_REST:
+            raise InvalidState("This wave was mailed, or is about to be: it can't be written off.", todo=_status(ramp))
+        require_unsendable(wiring, ramp, dossier)
+    with wiring.store.unit() as unit:
+        if not unit.waves.discard(wave):
+            raise _changed(ramp)
+        unit.ramps.set_plan(ramp.id, replace(ramp.plan, offset=ramp.plan.offset + 1))
+        returned = unit.assignments.release_all(wave.id, code="discarded") if return_contacts else 0
+        _done(unit, ramp, wave, actor, aim, "wave_discarded", returned=returned)
+        return returned
+
+
+def clear_failure(wiring: Wiring, ref: str, aim: Aim, *, actor: Actor) -> None:
+    """Reopen a wave of which nothing exists anywhere else; fails closed on any marker."""
+    actor.require("operate")
+    require_reason(aim.reason)
+    ramp, wave, _ = _look(wiring, ref, aim)
+    if wave.marked:
+        raise InvalidState(
+            "Something of this wave may exist at the provider, so it is not begun anew.",
+            todo=f"Go on with it (ramps resume-wave {ramp.slug}), or write it off (ramps recover {ramp.slug} --discard-and-rotate).",
+        )
+    with wiring.store.unit() as unit:
+        unit.assignments.release(wave.id, [one.contact_id for one in unit.assignments.members(wave.id)], code="reopened")
+        _go_on(wiring, unit, ramp, wave, actor, aim, "failure_cleared", step=Step.PICKING)
+
+
+def force_release(wiring: Wiring, ref: str, aim: Aim, *, actor: Actor) -> None:
+    """Displace the run of an open wave: its markers stay, its writes touch nothing, and an operator is needed."""
+    actor.require("admin")
+    require_reason(aim.reason)
+    ramp, wave, _ = _look(wiring, ref, aim)
+    with wiring.store.unit() as unit:
+        fresh = wiring.chance.token(12)
+        if not unit.waves.displace(wave, fresh_run=fresh):
+            raise _changed(ramp)
+        unit.ramps.need_operator(ramp.id, "force_released")
+        _note(unit, ramp, wave, actor, aim, "force_released")
+
+
+def resume_wave(
+    wiring: Wiring, ref: str, aim: Aim, *, actor: Actor, accept_underfilled: bool = False
+) -> None:
+    """Go on with an unfinished wave under a new run; nothing of it may be unconfirmed."""
+    actor.require("deliver")
+    require_reason(aim.reason)
+    ramp, wave, dossier = _look(wiring, ref, aim)
+    if wave.failed == "pool_drained" and not accept_underfilled:
+        raise InvalidState(
+            f"Only {wave.picked:,} of {wave.requested:,} people were found for {wave.label}.",
+            todo=f"Add --accept-underfilled to mail them all the same, or: ramps abort {ramp.slug}",
+        )
+    if dossier is not None:
+        _require_settled(dossier)
+        if dossier.campaign.state in (State.CANCELLED, State.FAILED):
+            raise InvalidState(
+                "This wave's campaign was stopped for good.",
+                todo=f"Write the wave off: ramps recover {ramp.slug} --discard-and-rotate",
+            )
+    with wiring.store.unit() as unit:
+        _go_on(
+            wiring,
+            unit,
+            ramp,
+            wave,
+            actor,
+            aim,
+            "wave_resumed",
+            underfilled_by=actor.name if accept_underfilled else None,
+        )
+
+
+def _go_on(  # noqa: PLR0917  the facts of one change
+    wiring: Wiring,
+    unit: Unit,
+    ramp: Ramp,
+    wave: Wave,
+    actor: Actor,
+    aim: Aim,
+    what: str,
+    *,
+    step: Step | None = None,
+    underfilled_by: str | None = None,
+) -> None:
+    fresh = wiring.chance.token(12)
+    if not unit.waves.displace(wave, fresh_run=fresh, step=step, underfilled_by=underfilled_by):
+        raise _changed(ramp)
+    _done(unit, ramp, wave, actor, aim, what)
+    queue_step(wiring, unit, wave.id, fresh)
+
+
+def _look(wiring: Wiring, ref: str, aim: Aim) -> tuple[Ramp, Wave, Dossier | None]:
+    with wiring.store.reading() as unit:
+        ramp = unit.ramps.get(ref)
+        wave = wave_named(unit, ramp, aim.label)
+        dossier = unit.campaigns.get(wave.campaign_id) if wave.campaign_id else None
+    if wave.closed is not None:
+        over = {Closed.DISCARDED: "was written off", Closed.SENT: "has gone", Closed.SENT_LATE: "has gone"}
+        raise InvalidState(f"{wave.label} {over[wave.closed]}: there is nothing to recover.", todo=_status(ramp))
+    if wave.run_id != aim.run_id:
+        raise _changed(ramp)
+    return ramp, wave, dossier
+
+
+def _require_settled(dossier: Dossier) -> None:
+    attempt = dossier.attempt
+    if attempt is None:
+        return
+    if dossier.now < attempt.window_end:
+        raise InProgress(
+            "A request of this wave may still take effect.",
+            todo="Nothing has to be done: it is looked at by itself.",
+            retry_after=-(-(attempt.window_end - dossier.now) // 1000),
+        )
+    dossier.campaign.require_settled()
+
+
+def _done(
+    unit: Unit, ramp: Ramp, wave: Wave, actor: Actor, aim: Aim, what: str, **facts: object
+) -> None:
+    """Clear the call for an operator that was answered, and write down who did what, and why."""
+    if ramp.facts.needs_operator is not None and ramp.facts.needs_operator != "stats_missing":
+        unit.ramps.operator_done(ramp.id, ramp.facts.needs_operator)
+    _note(unit, ramp, wave, actor, aim, what, **facts)
+
+
+def _note(
+    unit: Unit, ramp: Ramp, wave: Wave, actor: Actor, aim: Aim, what: str, **facts: object
+) -> None:
+    unit.ramps.log(ramp.id, what, wave_id=wave.id, actor=actor.name, reason=aim.reason, **facts)
+    unit.events.add(
+        f"ramp_{what}",
+        campaign_id=None,
+        actor=actor.name,
+        ramp=ramp.slug,
+        wave=wave.label,
+        reason=aim.reason,
+        **facts,
+    )
+
+
+def _changed(ramp: Ramp) -> Conflict:
+    return Conflict("Somebody changed this wave after you looked.", todo=_status(ramp))
+
+
+def _status(ramp: Ramp) -> str:
+    return f"Look at it again: ramps status {ramp.slug}"
