@@ -10,6 +10,8 @@ from campaignbridge.bridge import Bridge
 from campaignbridge.domain.connection import Connection, Secret
 from campaignbridge.domain.errors import InvalidInput, InvalidState, Refusal, StoreUnusable
 from campaignbridge.domain.job import Handler
+from campaignbridge.domain.recurring import Recurring
+from campaignbridge.engine.recurring import require_usable
 from campaignbridge.engine.worker import Worker
 from campaignbridge.flows.doctor import Subject
 from campaignbridge.flows.gate import AccountGate
@@ -25,6 +27,8 @@ from campaignbridge.store.vault import KeyRing, Vault, new_ring_line
 if TYPE_CHECKING:
     from campaignbridge.store.postgres import Postgres
     from campaignbridge.store.sqlite import Sqlite
+
+RECURRING: tuple[Recurring, ...] = ()  # what is queued again and again; each type has a handler in `assemble`
 
 
 def open_bridge(database: str | None = None, *, settings: Settings | None = None) -> Bridge:
@@ -212,12 +216,20 @@ def assemble(  # noqa: PLR0917  the list of parts is the point
     duties_separated: bool = False,  # noqa: FBT001, FBT002
     test_domains: frozenset[str] = frozenset(),
     vault: Vault | None = None,
+    recurring: tuple[Recurring, ...] = RECURRING,
 ) -> Bridge:
     """Put a bridge together from its parts. Without a vault it can't keep keys, only names of variables."""
     wiring = Wiring(store, opener, clock, chance, holder, duties_separated, test_domains)
     handlers: dict[str, Handler] = {handler.type: handler for handler in (watch_handler(wiring),)}
+    assert all(one.type in handlers for one in recurring), "a recurring job has no handler"
     worker = Worker(
-        store, handlers, clock, chance, holder, lambda event, job: job_log(event, job.id, job.type)
+        store,
+        handlers,
+        clock,
+        chance,
+        holder,
+        lambda event, job: job_log(event, job.id, job.type),
+        require_usable(recurring),
     )
     return Bridge(wiring, handlers, worker, vault or Vault(lambda: KeyRing({})))
 

@@ -16,6 +16,7 @@ from campaignbridge.flows import (
     delivery,
     editing,
     handoff,
+    health,
     reconcile,
     reducing,
     releasing,
@@ -295,6 +296,10 @@ class Bridge:
         return views.timeline(self.wiring, campaign_id, actor=actor)
 
     # work
+    def health(self, *, actor: Actor) -> health.Health:
+        """Return how the background work fares."""
+        return health.health(self.wiring, actor=actor)
+
     def tick(self, *, batch: int = 10) -> Ticked:
         """Run what is due, once."""
         return tick(self.worker, batch=batch)
