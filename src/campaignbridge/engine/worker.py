@@ -29,6 +29,7 @@ from campaignbridge.domain.job import (
     Retry,
     backoff_ms,
     encode_payload,
+    job_id,
     require_code,
 )
 from campaignbridge.domain.recurring import Recurring
@@ -63,7 +64,7 @@ class Worker:
 
     def new_id(self) -> str:
         """Return a fresh id for a job."""
-        return f"job_{self.chance.token(12)}"
+        return job_id(self.clock.mark().wall_ms, self.chance.token(8))
 
     def claim(self, batch: int) -> list["Claimed"]:
         """Claim up to `batch` jobs, or one alone whose lease ended under somebody else."""
