@@ -10,9 +10,12 @@ from campaignbridge.bridge import Bridge
 from campaignbridge.domain.connection import Connection, Secret
 from campaignbridge.domain.errors import InvalidInput, InvalidState, Refusal, StoreUnusable
 from campaignbridge.domain.job import Handler
+from campaignbridge.domain.recurring import Every, Recurring
+from campaignbridge.engine.recurring import require_usable
 from campaignbridge.engine.worker import Worker
 from campaignbridge.flows.doctor import Subject
 from campaignbridge.flows.gate import AccountGate
+from campaignbridge.flows.sweep import EVERY_S as SWEEP_EVERY_S
 from campaignbridge.flows.sweep import sweep_handler
 from campaignbridge.flows.watch import watch_handler
 from campaignbridge.flows.wiring import Wiring
@@ -26,6 +29,9 @@ from campaignbridge.store.vault import KeyRing, Vault, new_ring_line
 if TYPE_CHECKING:
     from campaignbridge.store.postgres import Postgres
     from campaignbridge.store.sqlite import Sqlite
+
+# What is queued again and again; each type has a handler in `assemble`.
+RECURRING = (Recurring("sweep", "sweep", "all", Every(SWEEP_EVERY_S)),)
 
 
 def open_bridge(database: str | None = None, *, settings: Settings | None = None) -> Bridge:
@@ -213,14 +219,22 @@ def assemble(  # noqa: PLR0917  the list of parts is the point
     duties_separated: bool = False,  # noqa: FBT001, FBT002
     test_domains: frozenset[str] = frozenset(),
     vault: Vault | None = None,
+    recurring: tuple[Recurring, ...] = RECURRING,
 ) -> Bridge:
     """Put a bridge together from its parts. Without a vault it can't keep keys, only names of variables."""
     wiring = Wiring(store, opener, clock, chance, holder, duties_separated, test_domains)
     handlers: dict[str, Handler] = {
         handler.type: handler for handler in (watch_handler(wiring), sweep_handler(wiring))
     }
+    assert all(one.type in handlers for one in recurring), "a recurring job has no handler"
     worker = Worker(
-        store, handlers, clock, chance, holder, lambda event, job: job_log(event, job.id, job.type)
+        store,
+        handlers,
+        clock,
+        chance,
+        holder,
+        lambda event, job: job_log(event, job.id, job.type),
+        require_usable(recurring),
     )
     return Bridge(wiring, handlers, worker, vault or Vault(lambda: KeyRing({})))
 

@@ -18,6 +18,7 @@ from campaignbridge.flows import (
     discovery,
     editing,
     handoff,
+    health,
     reconcile,
     reducing,
     releasing,
@@ -308,6 +309,10 @@ class Bridge:
         return views.timeline(self.wiring, campaign_id, actor=actor)
 
     # work
+    def health(self, *, actor: Actor) -> health.Health:
+        """Return how the background work fares."""
+        return health.health(self.wiring, actor=actor)
+
     def tick(self, *, batch: int = 10) -> Ticked:
         """Run what is due, once."""
         return tick(self.worker, batch=batch)
@@ -316,19 +321,22 @@ class Bridge:
         """Return every lock that is held or was left behind."""
         return views.locks(self.wiring, actor=actor)
 
-    def release_lock(self, key: str, *, reason: str, actor: Actor) -> None:
-        """Free a lock whose lease ended."""
-        releasing.release_lock(self.wiring, key, reason=reason, actor=actor)
+    def release_lock(self, key: str, *, fence: int, reason: str, actor: Actor) -> None:
+        """Free a lock whose lease ended, if it still has the fence that was seen."""
+        releasing.release_lock(self.wiring, key, fence=fence, reason=reason, actor=actor)
 
-    def jobs(self, *, actor: Actor, state: str = "", most: int = 50) -> list[Row]:
-        """Return the newest jobs."""
-        return views.jobs(self.wiring, actor=actor, state=state, most=most)
+    def jobs(self, *, actor: Actor, state: str = "", most: int = 50, cursor: str = "") -> list[Row]:
+        """Return a page of jobs, each with its `cursor`; without payloads."""
+        return views.jobs(self.wiring, actor=actor, state=state, most=most, cursor=cursor)
 
     def job(self, job_id: str, *, actor: Actor) -> Row:
-        """Return one job."""
-        return views.job(self.wiring, job_id, actor=actor)
+        """Return one job, without its payload."""
+        return views.job(self.wiring, job_id, safe_types=self._safe_types, actor=actor)
 
     def requeue_job(self, job_id: str, *, actor: Actor) -> None:
         """Queue a failed or dead job anew, of a type that is safe to repeat."""
-        safe = frozenset(name for name, handler in self.handlers.items() if handler.retry_safe)
-        releasing.requeue_job(self.wiring, job_id, safe_types=safe, actor=actor)
+        releasing.requeue_job(self.wiring, job_id, safe_types=self._safe_types, actor=actor)
+
+    @property
+    def _safe_types(self) -> frozenset[str]:
+        return frozenset(name for name, handler in self.handlers.items() if handler.retry_safe)
