@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING
 from campaignbridge.bridge import Bridge
 from campaignbridge.domain.connection import Connection, Secret
 from campaignbridge.domain.errors import InvalidInput, InvalidState, Refusal, StoreUnusable
+from campaignbridge.domain.installation import Place, machine_fingerprint
 from campaignbridge.domain.job import Handler
 from campaignbridge.engine.worker import Worker
 from campaignbridge.flows.doctor import Subject
 from campaignbridge.flows.gate import AccountGate
+from campaignbridge.flows.identity import keep_watch
 from campaignbridge.flows.watch import watch_handler
 from campaignbridge.flows.wiring import Wiring
-from campaignbridge.host import HostChance, HostClock, process_identity
+from campaignbridge.host import HostChance, HostClock, machine_identity, process_identity
 from campaignbridge.observe import job_log
 from campaignbridge.ports import Chance, Clock, Provider
 from campaignbridge.settings import Settings, from_environment, settings_text
@@ -34,7 +36,7 @@ def open_bridge(database: str | None = None, *, settings: Settings | None = None
     """
     chosen = settings or from_environment(database=database)
     store = Store(open_database(chosen))
-    prepare(store)
+    place = prepare(store, machine=chosen.machine)
     clock, chance, vault = HostClock(), HostChance(), Vault(chosen.ring)
     holder = process_identity(chance)
     return assemble(
@@ -46,6 +48,7 @@ def open_bridge(database: str | None = None, *, settings: Settings | None = None
         chosen.duties_separated,
         chosen.test_domains,
         vault,
+        place,
     )
 
 
@@ -60,8 +63,11 @@ def open_database(settings: Settings) -> "Sqlite | Postgres":
     return Sqlite(settings.database, offset_ms=settings.clock_offset_ms)
 
 
-def prepare(store: Store) -> None:
-    """Make the schema of an empty store; refuse one that this program can't use."""
+def prepare(store: Store, *, machine: str = "") -> Place | None:
+    """Make the schema of an empty store; refuse one that this program can't use, and pause a copy.
+
+    Returns where the store lives. `machine` is a name that stands for this machine's own id.
+    """
     from campaignbridge.store import migrate
     from campaignbridge.store.postgres import Postgres
     from campaignbridge.store.sqlite import Sqlite
@@ -77,16 +83,19 @@ def prepare(store: Store) -> None:
             f"The store has schema {version}; this program needs {newest}.",
             todo="Run: campaignbridge db upgrade",
         )
-    _name_installation(store)
+    place = _place(store, machine)
+    keep_watch(store, place, fresh_id=HostChance().token(8))
+    return place
 
 
-def _name_installation(store: Store) -> None:
-    # Also where a start was killed between the schema and the name.
-    with store.reading() as unit:
-        if unit.installation() is not None:
-            return
-    with store.unit() as unit:
-        unit.name_installation(HostChance().token(8))
+def _place(store: Store, machine: str) -> Place | None:
+    from campaignbridge.store.place import place_of
+    from campaignbridge.store.postgres import Postgres
+    from campaignbridge.store.sqlite import Sqlite
+
+    assert isinstance(store.database, Sqlite | Postgres)
+    identity = f"named:{machine}" if machine else machine_identity()
+    return place_of(store.database, machine_fingerprint(identity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +122,7 @@ def make_installation(settings: Settings, *, settings_file: str, secret_file: st
             )
     store = Store(open_database(settings))
     try:
-        prepare(store)
+        prepare(store, machine=settings.machine)
     finally:
         store.database.close()
     key_id = f"k{HostChance().token(6)}"
@@ -168,13 +177,15 @@ def subject_of(settings: Settings | Refusal) -> Subject:
     if isinstance(settings, Refusal):
         return Subject(settings, clock)
     vault = Vault(settings.ring)
+    database = open_database(settings)
     return Subject(
         settings,
         clock,
-        open_database(settings),
+        database,
         lambda: schema_versions(settings),
         provider_opener(settings, clock, vault),
         vault,
+        lambda: _place(Store(database), settings.machine),
     )
 
 
@@ -185,8 +196,12 @@ def upgrade_schema(settings: Settings, *, target: int | None = None) -> list[str
     database = open_database(settings)
     try:
         applied = migrate.upgrade(database, target=target)
-        if migrate.current(database):
-            _name_installation(Store(database))
+        version = migrate.current(database)
+        if version >= migrate.migrations(database.dialect)[-1].version:
+            prepare(Store(database), machine=settings.machine)
+        elif version:
+            with Store(database).unit() as unit:
+                unit.name_installation(HostChance().token(8))
         return applied
     finally:
         database.close()
@@ -212,9 +227,10 @@ def assemble(  # noqa: PLR0917  the list of parts is the point
     duties_separated: bool = False,  # noqa: FBT001, FBT002
     test_domains: frozenset[str] = frozenset(),
     vault: Vault | None = None,
+    place: Place | None = None,
 ) -> Bridge:
     """Put a bridge together from its parts. Without a vault it can't keep keys, only names of variables."""
-    wiring = Wiring(store, opener, clock, chance, holder, duties_separated, test_domains)
+    wiring = Wiring(store, opener, clock, chance, holder, duties_separated, test_domains, place)
     handlers: dict[str, Handler] = {handler.type: handler for handler in (watch_handler(wiring),)}
     worker = Worker(
         store, handlers, clock, chance, holder, lambda event, job: job_log(event, job.id, job.type)

@@ -19,6 +19,7 @@ class Ticked:
 
     ran: int
     purged: int
+    paused: bool = False  # the store is a copy that nobody has adopted: nothing runs
 
 
 def tick(worker: Worker, *, batch: int = 10) -> Ticked:
@@ -37,4 +38,5 @@ def tick(worker: Worker, *, batch: int = 10) -> Ticked:
             break
     with worker.store.unit() as unit:
         purged = unit.jobs.purge(keep_ms=KEEP_SUCCEEDED_MS, keep_failed_ms=KEEP_FAILED_MS, chunk=PURGE_CHUNK)
-    return Ticked(ran, purged)
+        paused = not ran and unit.identity.paused
+    return Ticked(ran, purged, paused)

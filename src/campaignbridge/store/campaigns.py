@@ -28,6 +28,7 @@ class Dossier:
     content_holder: str | None  # another campaign that holds this content for this audience
     installation: str
     now: int
+    paused: bool = False  # the installation is a copy that nobody has adopted
 
     @property
     def stem(self) -> str:
@@ -102,6 +103,7 @@ class Campaigns:
             content_holder=row["content_holder"],
             installation=row["installation"],
             now=row["now"],
+            paused=row["paused_since"] is not None,
         )
 
     def snapshot(self, campaign: Campaign) -> Snapshot:
@@ -267,6 +269,10 @@ class Campaigns:
     def flag(self, campaign: Campaign, flag: str) -> bool:
         """Flag a person while the watch goes on; False when somebody changed the campaign since it was read."""
         return self._tx.run("campaigns.flag", id=campaign.id, version=campaign.version, flag=flag) == 1
+
+    def look_again(self) -> list[str]:
+        """Have everything looked at that moves by itself or has an open request; return the campaigns."""
+        return [row["id"] for row in self._tx.all("campaigns.look_again")]
 
     def give_up(self, campaign_id: str, reason: str) -> bool:
         """Stop a watch that can't go on by itself; False when nothing is due to be looked at."""

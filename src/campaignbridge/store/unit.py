@@ -7,6 +7,7 @@ from campaignbridge.ports import Database, Transaction
 from campaignbridge.store.accounts import Accounts
 from campaignbridge.store.campaigns import Campaigns
 from campaignbridge.store.events import Events
+from campaignbridge.store.installation import Installation
 from campaignbridge.store.jobs import Jobs
 from campaignbridge.store.ledger import Ledger
 from campaignbridge.store.limits import Limits
@@ -27,6 +28,7 @@ class Unit:
         self.jobs = Jobs(tx)
         self.locks = Locks(tx)
         self.limits = Limits(tx)
+        self.identity = Installation(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""
