@@ -25,6 +25,8 @@ from campaignbridge.store.unit import Store
 from campaignbridge.store.vault import KeyRing, Vault, new_ring_line
 
 if TYPE_CHECKING:
+    from campaignbridge.store.backup import Copy, Restored
+    from campaignbridge.store.checking import Checked
     from campaignbridge.store.postgres import Postgres
     from campaignbridge.store.sqlite import Sqlite
 
@@ -216,6 +218,45 @@ def downgrade_schema(settings: Settings, *, target: int) -> list[str]:
         return migrate.downgrade(database, target=target)
     finally:
         database.close()
+
+
+def check_store(settings: Settings) -> "Checked":
+    """Look through a whole store whose schema is the newest one; return what was found."""
+    from campaignbridge.store.checking import check
+
+    database = open_database(settings)
+    try:
+        return check(database)
+    finally:
+        database.close()
+
+
+def back_up_store(settings: Settings, target: str, *, replace: bool) -> "Copy":
+    """Copy the store to a file while it is in use. Raises `Refusal` where there is no file to copy."""
+    from campaignbridge.store.backup import back_up
+
+    source = _file_of(settings, "backed up")
+    return back_up(source, target, replace=replace, unique=HostChance().token(8))
+
+
+def restore_store(settings: Settings, backup: str) -> "Restored":
+    """Put a backup in the store's place, paused; a store that is there keeps another name."""
+    from campaignbridge.store.backup import restore, time_stamp
+
+    target = os.path.realpath(_file_of(settings, "restored"))
+    kept = f"{target}.before-restore-{time_stamp(HostClock().mark().wall_ms)}"
+    return restore(backup, target, kept=kept, unique=HostChance().token(8))
+
+
+def _file_of(settings: Settings, done: str) -> str:
+    if settings.on_postgres:
+        raise InvalidState(
+            f"A PostgreSQL store is {done} with PostgreSQL's own tools (pg_dump, or point-in-time recovery).",
+            todo="docs/backup-and-restore.md says how, and what happens then.",
+        )
+    if settings.database == ":memory:":
+        raise InvalidInput(f"A store in memory can't be {done}.", todo="Name a file with --database.")
+    return settings.database
 
 
 def assemble(  # noqa: PLR0917  the list of parts is the point

@@ -27,7 +27,7 @@ def worker(
     from campaignbridge.engine.runtime import Runtime
 
     _log()
-    with session() as here:
+    with session(quiet=True) as here:
         _require_original(here)
         runtime = Runtime(here.bridge.worker, threads=threads)
 
@@ -51,7 +51,7 @@ def tick(
 ) -> None:
     """Run what is due, once. Meant for cron, once a minute; two at a time are harmless."""
     _log()
-    with session() as here:
+    with session(quiet=True) as here:
         done = here.bridge.tick(batch=batch)
         if done.paused:
             _require_original(here)

@@ -2,6 +2,10 @@
 -- One row at most: its key is the constant 1.
 SELECT id, place, paused_since, paused_reason, now_ms() AS now FROM installation WHERE one = 1
 
+-- name: named
+-- As `get`, of a schema that knows nothing else of it yet.
+SELECT id FROM installation WHERE one = 1
+
 -- name: create
 -- The first one to come names the installation; everybody else finds it named.
 INSERT INTO installation (one, id, created_at) VALUES (1, :id, now_ms())
@@ -15,6 +19,10 @@ UPDATE installation SET place = :place WHERE one = 1 AND place IS NULL
 -- By whoever opens the store where it doesn't live. Nobody has recorded another place since it was compared.
 UPDATE installation SET paused_since = now_ms(), paused_reason = :reason
 WHERE one = 1 AND place = :recorded AND paused_since IS NULL
+
+-- name: mark_backup
+-- In a fresh copy that nobody has open: wherever it is put, even over the store itself, it starts paused.
+UPDATE installation SET paused_since = now_ms(), paused_reason = 'backup' WHERE one = 1 AND paused_since IS NULL
 
 -- name: adopt
 -- By an administrator: the copy of this very installation, while it is paused.
