@@ -93,11 +93,10 @@ def prepare(store: Store, *, machine: str = "") -> Place | None:
 def _place(store: Store, machine: str) -> Place | None:
     from campaignbridge.store.place import place_of
     from campaignbridge.store.postgres import Postgres
-    from campaignbridge.store.sqlite import Sqlite
 
-    assert isinstance(store.database, Sqlite | Postgres)
+    kind = "postgres" if isinstance(store.database, Postgres) else "sqlite"
     identity = f"named:{machine}" if machine else machine_identity()
-    return place_of(store.database, machine_fingerprint(identity))
+    return place_of(store.database, kind=kind, machine=machine_fingerprint(identity))
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from campaignbridge.bootstrap import prepare
+from campaignbridge.bootstrap import _place, prepare
 from campaignbridge.domain.errors import CopyPaused
 from campaignbridge.domain.installation import Place, machine_fingerprint, place_from
 from campaignbridge.domain.job import Again
@@ -274,29 +274,29 @@ MUTATIONS = {
 }
 
 
-@pytest.mark.parametrize("name", MUTATIONS)
-def test_a_copy_asks_nothing_of_the_provider_and_changes_nothing(twins, name):
-    stage, ask = MUTATIONS[name]
-    campaign_id = getattr(twins.world, stage)()
+def test_a_copy_asks_nothing_of_the_provider_and_changes_nothing(twins):
+    world = twins.world
+    made = {name: getattr(world, stage)(subject=f"For {name}") for name, (stage, _) in MUTATIONS.items()}
     home, bridge = paused_copy(twins)
-    twins.world.heard()
+    world.heard()
     before = home.everything()
-    with refused("copy_paused") as caught:
-        ask(twins.world, campaign_id, bridge)
-    assert caught.value.facts["command"].startswith("campaignbridge db adopt")
-    assert twins.world.heard() == []
-    assert home.everything() == before
+    for name, (_, ask) in MUTATIONS.items():
+        with refused("copy_paused") as caught:
+            ask(world, made[name], bridge)
+        assert caught.value.facts["command"].startswith("campaignbridge db adopt")
+        assert (world.heard(), home.everything()) == ([], before), name
 
 
-@pytest.mark.parametrize("stage", ["scheduled", "sending", "doubted"])
-def test_a_copy_watches_nothing(twins, stage):
-    getattr(twins.world, stage)()
+def test_a_copy_watches_nothing(twins):
+    twins.world.scheduled()
+    twins.world.sending(subject="Another")
+    twins.world.doubted(subject="A third")
     home, bridge = paused_copy(twins)
     twins.world.heard()
     home.pass_ms(40 * 3_600_000)
     before = home.rows("SELECT * FROM jobs ORDER BY id")
     done = bridge.tick()
-    assert (done.ran, done.paused) == (0, True)
+    assert (len(before), done.ran, done.paused) == (3, 0, True)
     assert home.rows("SELECT * FROM jobs ORDER BY id") == before
     assert twins.world.heard() == []
 
@@ -524,8 +524,7 @@ def looked(home, place):
 def test_doctor_tells_an_original_from_a_copy_and_pauses_nothing_itself(twins):
     assert looked(twins.world.home, opened(twins.world.home)).status == "ok"
     home = twins.copy()
-    database = home.open()
-    before = looked(home, place_of(database, machine_fingerprint(machine_identity())))
+    before = looked(home, _place(Store(home.open()), ""))
     assert (before.status, before.help) == ("fail", "copy_paused")
     assert "the next command pauses" in before.summary
     assert not standing(home).paused
@@ -566,7 +565,7 @@ def _place_as_role(url, *, revoke):
         home = Home("postgres", url.replace("//postgres@", f"//{role}@"))
         try:
             migrate.upgrade(home.open())
-            return place_of(home.open(), "m")
+            return place_of(home.open(), kind="postgres", machine="m")
         finally:
             home.close()
             if revoke:

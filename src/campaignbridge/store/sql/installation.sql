@@ -24,6 +24,14 @@ WHERE one = 1 AND place = :recorded AND paused_since IS NULL
 -- In a fresh copy that nobody has open: wherever it is put, even over the store itself, it starts paused.
 UPDATE installation SET paused_since = now_ms(), paused_reason = 'backup' WHERE one = 1 AND paused_since IS NULL
 
+-- name: place
+-- The file as SQLite has opened it, as bytes since a path needs not be text; empty for a store in memory.
+SELECT CAST(file AS blob) AS path, '' AS tables, 0 AS tells_cluster FROM pragma_database_list WHERE name = 'main'
+
+-- name: cluster
+-- A file belongs to no server.
+SELECT '' AS identifier
+
 -- name: adopt
 -- By an administrator: the copy of this very installation, while it is paused.
 UPDATE installation SET place = :place, paused_since = NULL, paused_reason = NULL

@@ -1,5 +1,5 @@
 -- name: place
--- Only PostgreSQL has it. Ids that a copy into another database, or of tables alone, gets anew; and whether the
+-- Ids that a copy into another database, or of tables alone, gets anew; and whether the
 -- server tells its own identifier to this user (by default it does).
 SELECT (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database())::text || '/'
         || current_schema() AS path,
@@ -9,5 +9,5 @@ SELECT (SELECT oid FROM pg_catalog.pg_database WHERE datname = current_database(
             AND has_function_privilege(oid, 'EXECUTE')) AS tells_cluster
 
 -- name: cluster
--- Only PostgreSQL has it. Made by initdb, and the same on every replica of a server.
+-- Made by initdb, and the same on every replica of a server.
 SELECT system_identifier::text AS identifier FROM pg_catalog.pg_control_system()
