@@ -30,6 +30,7 @@ from campaignbridge.store.sqlite import Sqlite, primary_code, translated
 
 GUARDED = 5  # the first schema that can say of a store that it is a copy
 PATIENCE_S = 10.0
+MAGIC = b"SQLite format 3\0"
 SIDES = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file, by its name
 
 
@@ -57,7 +58,7 @@ def back_up(store: str, target: str, *, replace: bool, unique: str) -> Copy:
 
     Raises `StoreUnusable` when the copy isn't sound: then there is none.
     """
-    source, wanted = Path(store), Path(target)
+    source, wanted = Path(store), _path(target)
     _require_file(source, "store")
     if os.path.lexists(wanted) and (not replace or not wanted.is_file() or wanted.samefile(source)):
         raise InvalidState(
@@ -80,7 +81,7 @@ def restore(backup: str, store: str, *, kept: str, unique: str) -> Restored:
 
     Raises `Locked` while somebody works in the store that is there.
     """
-    source, target = Path(backup), Path(store)
+    source, target = _path(backup), Path(store)
     _require_file(source, "backup")
     if target.exists() and target.samefile(source):
         raise InvalidState(f"{backup} is the store itself. Nothing was changed.", todo="Name a backup of it.")
@@ -97,6 +98,12 @@ def restore(backup: str, store: str, *, kept: str, unique: str) -> Restored:
             kept = ""
         _save_folder(target)
     return Restored(copy, kept or None)
+
+
+def _path(text: str) -> Path:
+    if "\0" in text:
+        raise InvalidInput("The file's name contains a NUL character.", todo="Name another file.")
+    return Path(text)
 
 
 def _require_file(path: Path, what: str) -> None:
@@ -182,7 +189,11 @@ def _name(fresh: Path, wanted: Path) -> None:
 
 @contextmanager
 def _alone_with(target: Path) -> Iterator[None]:
-    """Keep everybody out of a store while it is moved. A damaged one is moved as it is, logs and all."""
+    """Keep everybody out of a store while it is moved. One that is beyond opening is moved as it is, logs and all."""
+    with target.open("rb") as file:
+        if file.read(len(MAGIC)) not in (MAGIC, b""):
+            yield
+            return
     try:
         _require_idle(target)
         connection = _exclusive(target)
