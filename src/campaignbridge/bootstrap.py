@@ -15,6 +15,7 @@ from campaignbridge.engine.worker import Worker
 from campaignbridge.flows.doctor import Subject
 from campaignbridge.flows.gate import AccountGate
 from campaignbridge.flows.identity import keep_watch
+from campaignbridge.flows.refusals import copy_paused
 from campaignbridge.flows.watch import watch_handler
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.host import HostChance, HostClock, machine_identity, process_identity
@@ -209,11 +210,19 @@ def upgrade_schema(settings: Settings, *, target: int | None = None) -> list[str
 
 
 def downgrade_schema(settings: Settings, *, target: int) -> list[str]:
-    """Take the store's schema back, with the data in it; return the names of what was taken back."""
+    """Take the store's schema back, with the data in it; return the names of what was taken back.
+
+    Raises `CopyPaused` where that would forget that the store is a copy.
+    """
     from campaignbridge.store import migrate
 
     database = open_database(settings)
     try:
+        if target < migrate.GUARDED <= migrate.current(database):
+            with Store(database).reading() as unit:
+                standing = unit.identity.standing()
+            if standing is not None and standing.paused:
+                raise copy_paused(standing)
         return migrate.downgrade(database, target=target)
     finally:
         database.close()

@@ -12,7 +12,7 @@ from campaignbridge.bootstrap import prepare
 from campaignbridge.domain.errors import StoreUnusable
 from campaignbridge.domain.job import Request
 from campaignbridge.store import backup, checking, migrate
-from campaignbridge.store.backup import GUARDED, back_up, restore, time_stamp
+from campaignbridge.store.backup import back_up, restore, time_stamp
 from support.stores import Child, Home, claim, enqueue, seed_campaign
 from support.world import DANA, refused
 
@@ -346,7 +346,7 @@ def test_a_backup_from_before_copies_were_known_is_paused_as_well(tmp_path):
     old.close()
     taken(old, tmp_path / "saved.db")
     done = put_back(tmp_path / "saved.db", tmp_path / "new.db")
-    assert done.copy.schema == GUARDED
+    assert done.copy.schema == migrate.GUARDED
     home = Home("sqlite", str(tmp_path / "new.db"))
     migrate.upgrade(home.open())
     prepare(home.store())

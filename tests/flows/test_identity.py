@@ -11,10 +11,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from campaignbridge.bootstrap import _place, prepare
+from campaignbridge.bootstrap import _place, downgrade_schema, prepare, upgrade_schema
 from campaignbridge.domain.errors import CopyPaused
 from campaignbridge.domain.installation import Place, machine_fingerprint, place_from
 from campaignbridge.domain.job import Again
+from campaignbridge.engine.runtime import Runtime
 from campaignbridge.flows import identity
 from campaignbridge.flows.doctor import Subject, checks_for
 from campaignbridge.flows.watch import watch
@@ -24,7 +25,7 @@ from campaignbridge.store import migrate
 from campaignbridge.store.place import place_of
 from campaignbridge.store.unit import Store
 from support import postgres
-from support.stores import BOTH, Counting, Home, claim, enqueue, home_of
+from support.stores import BOTH, Counting, Diary, Home, claim, enqueue, home_of
 from support.world import DANA, ERIN, SEND, World, refused, world_of
 
 pytest_plugins = ["support.stores", "support.world"]
@@ -261,6 +262,27 @@ def test_what_is_recorded_of_a_place_can_be_read_back():
     assert place.differs_from(replace(place, kind="postgres")) == ("machine", "path", "file")
 
 
+def test_a_store_from_before_places_were_recorded_lives_where_it_is_upgraded(empty_home):
+    migrate.upgrade(empty_home.open(), target=1)
+    with empty_home.store().unit() as unit:
+        unit.name_installation("i0000001")
+    with refused("store_unusable"):
+        opened(empty_home)
+    settings = Settings(database=empty_home.where)
+    upgrade_schema(settings)
+    assert (standing(empty_home).place, standing(empty_home).paused) == (opened(empty_home), False)
+
+
+def test_a_copy_can_not_be_made_to_forget_that_it_is_one_by_its_schema(home):
+    opened(home)
+    settings = Settings(database=home.where)
+    pause(home)
+    home.close()
+    with refused("copy_paused"):
+        downgrade_schema(settings, target=1)
+    assert standing(home).paused
+
+
 # what a copy doesn't do
 
 MUTATIONS = {
@@ -387,6 +409,23 @@ def test_without_the_guard_in_the_claim_a_paused_copy_would_claim_jobs(home):
     pause(home)
     assert claim(home.store()) == []
     assert len(claim(home.mutant("jobs.claim", BARE_GUARD))) == 1
+
+
+def test_a_worker_whose_store_is_paused_while_it_runs_claims_nothing_and_says_so(home, caplog):
+    enqueue(home.store())
+    diary = Diary()
+    runtime = Runtime(diary.worker(home.store(), diary.handler()))
+    pause(home)
+    runtime._check_skew()
+    runtime._check_skew()
+    assert runtime._one_batch() is False
+    home.rows("UPDATE installation SET paused_since = NULL, paused_reason = NULL")
+    runtime._check_skew()
+    assert runtime._one_batch() is True
+    assert [record.getMessage().partition(":")[0] for record in caplog.records] == [
+        "the store is a copy of another installation, and paused",
+        "the store was made the real one",
+    ]
 
 
 def test_an_outcome_is_recorded_even_if_the_store_was_paused_during_the_call(world):

@@ -28,7 +28,6 @@ from campaignbridge.store import migrate
 from campaignbridge.store.checking import damages
 from campaignbridge.store.sqlite import Sqlite, primary_code, translated
 
-GUARDED = 5  # the first schema that can say of a store that it is a copy
 PATIENCE_S = 10.0
 MAGIC = b"SQLite format 3\0"
 SIDES = ("-wal", "-shm", "-journal")  # what SQLite keeps beside a file, by its name
@@ -159,11 +158,11 @@ def _look_through(fresh: Path, target: str, *, guarded: bool = False) -> Copy:
             found = damages(tx)
         if found:
             raise StoreUnusable(f"The copy is not sound. {found[0]}", todo="Use an older backup.")
-        if guarded and schema < GUARDED:
-            migrate.upgrade(database, target=GUARDED)
+        if guarded and schema < migrate.GUARDED:
+            migrate.upgrade(database, target=migrate.GUARDED)
             schema = migrate.current(database)
         with database.transaction() as tx:
-            if schema >= GUARDED:
+            if schema >= migrate.GUARDED:
                 tx.run("installation.mark_backup")
             named, counts = tx.one("installation.named"), tx.one("check.counts")
     finally:
@@ -271,11 +270,12 @@ def _move_sides(target: Path, kept: Path) -> None:
 
 
 def _save_folder(path: Path) -> None:
-    handle = os.open(path.resolve().parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    with suppress(OSError):  # some systems can't save a folder by itself; the file is safe already
+        handle = os.open(path.resolve().parent, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
 
 def time_stamp(now_ms: int) -> str:
