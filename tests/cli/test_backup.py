@@ -11,6 +11,7 @@ import pytest
 
 from campaignbridge import open_bridge
 from cli.program import AUDIENCE, PEOPLE, Program, campaign
+from cli.test_terminal import converse
 
 COPY = "This is a copy of another installation. It is paused and sends nothing."
 REASON = ("--reason", "the old machine burnt down")
@@ -132,6 +133,17 @@ def test_adopting_asks_for_the_installations_id_and_then_the_copy_sends(connecte
     assert send(other, campaign_id).code == 0
     server.sandbox.settle()
     assert server.sandbox.truth.sends_accepted() == 1
+
+
+def test_on_a_terminal_the_installations_id_is_typed_and_anything_else_changes_nothing(connected, elsewhere):
+    other = elsewhere()
+    name = installation(other.database)
+    for typed, code in (("another1\n", 3), ("y\n", 3), ("\n", 130), (f"{name}\n", 0)):
+        assert rows(other.database, "SELECT paused_since IS NULL FROM installation") == [(0,)]
+        ended, screen = converse(other, ("db", "adopt", *REASON), typed)
+        assert ended == code, screen
+        assert str(connected.database) in screen, "where it lived"
+    assert rows(other.database, "SELECT paused_since FROM installation") == [(None,)]
 
 
 def test_a_machine_with_a_name_of_its_own_keeps_it_across_containers(connected):
