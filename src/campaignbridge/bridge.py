@@ -8,6 +8,7 @@ from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import State
 from campaignbridge.domain.connection import Connection, Secret
 from campaignbridge.domain.discovery import Cached, Kind
+from campaignbridge.domain.installation import Standing
 from campaignbridge.domain.job import Handler
 from campaignbridge.engine.tick import Ticked, tick
 from campaignbridge.engine.worker import Worker
@@ -19,6 +20,7 @@ from campaignbridge.flows import (
     editing,
     handoff,
     health,
+    identity,
     reconcile,
     reducing,
     releasing,
@@ -308,13 +310,22 @@ class Bridge:
         """Return what happened to a campaign, oldest first."""
         return views.timeline(self.wiring, campaign_id, actor=actor)
 
+    # installation
+    def standing(self, *, actor: Actor) -> Standing | None:
+        """Return the installation's id, and whether this is a copy that is paused."""
+        return identity.standing(self.wiring, actor=actor)
+
+    def adopt(self, *, reason: str, confirmed: str, actor: Actor) -> identity.Adopted:
+        """Make a paused copy the real one; `confirmed` is the id of its installation."""
+        return identity.adopt(self.wiring, reason=reason, confirmed=confirmed, actor=actor)
+
     # work
     def health(self, *, actor: Actor) -> health.Health:
         """Return how the background work fares."""
         return health.health(self.wiring, actor=actor)
 
     def tick(self, *, batch: int = 10) -> Ticked:
-        """Run what is due, once."""
+        """Run what is due, once; on a paused copy nothing, and the answer says so."""
         return tick(self.worker, batch=batch)
 
     def locks(self, *, actor: Actor) -> list[Row]:

@@ -26,7 +26,7 @@ EXPECTED = {
     | {"store_unusable"},
     4: {"locked", "in_progress", "refresh_in_progress"}
     | {"lease_lost", "rate_limited", "persistence_failed", "address_in_use"},
-    5: {"reconciliation_required", "test_unconfirmed"},
+    5: {"copy_paused", "reconciliation_required", "test_unconfirmed"},
     6: {"provider_failed"},
     1: {"internal_error"},
     130: {"interrupted"},

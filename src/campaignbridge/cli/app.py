@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from campaignbridge.cli import demo, doctor, helping, init, reference, sandbox, schema, working
+from campaignbridge.cli import backup, demo, doctor, helping, init, reference, sandbox, schema, working
 from campaignbridge.cli.audiences import audiences
 from campaignbridge.cli.campaigns import campaigns
 from campaignbridge.cli.choices import CHOICES
@@ -36,6 +36,8 @@ app.command("tick", cls=Command)(working.tick)
 app.command("help", cls=Command)(helping.help_page)
 app.command("version", cls=Command)(helping.show_version)
 app.command("reference", cls=Command, hidden=True)(reference.reference)
+for name, command in (("backup", backup.backup), ("restore", backup.restore), ("adopt", backup.adopt)):
+    schema.db.command(name, cls=Command)(command)
 app.add_typer(schema.db, name="db")
 app.add_typer(connections, name="connections")
 app.add_typer(audiences, name="audiences")

@@ -54,6 +54,7 @@ ENDINGS: dict[str, Ending] = {
     "rate_limited": Ending(LATER, 429, "Too many requests", again=True),
     "persistence_failed": Ending(LATER, 503, "The store is gone, busy or full", again=True),
     "address_in_use": Ending(LATER, 409, "The port is taken", again=True),
+    "copy_paused": Ending(PERSON, 409, "This is a copy of another installation", again=True),
     "reconciliation_required": Ending(PERSON, 409, "An earlier request is not confirmed", again=False),
     "test_unconfirmed": Ending(PERSON, 502, "A test is not confirmed", again=False),
     "provider_failed": Ending(PROVIDER, 502, "The provider refused or can't be reached", again=True),

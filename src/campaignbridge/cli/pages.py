@@ -299,6 +299,15 @@ PAGES: dict[str, Page] = {
         NOTHING,
         ("db current shows its version; db upgrade brings an older one up.", "Check --database."),
     ),
+    "copy_paused": Page(
+        "The store isn't where it was recorded, or came out of a backup, so it is a copy of another installation.",
+        "Nothing. A copy sends nothing, reads nothing by itself and runs no jobs, until a person adopts it.",
+        (
+            "If the original is still in use, leave the copy paused: two that act mail people twice.",
+            "If this is the only one (moved, restored), db adopt --reason TEXT makes it the real one.",
+            "In a container, CAMPAIGNBRIDGE_MACHINE_ID names the machine, so that a restart isn't a move.",
+        ),
+    ),
     "persistence_failed": Page(
         "The store can't be reached, is busy, or is full.",
         "Workers keep trying. What the provider was asked for before goes on there and is read later.",

@@ -15,6 +15,7 @@ from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.errors import Refusal
 from campaignbridge.domain.provider import Accepted, Account, Ambiguous, Category, Outcome, Refused
 from campaignbridge.flows.health import LATE_MS, Health, look, warnings
+from campaignbridge.flows.identity import ADOPTING, IDLE, Whereabouts, as_copy
 from campaignbridge.ports import Clock, Database, Provider, Row, Transaction
 from campaignbridge.settings import Settings
 from campaignbridge.store.unit import Unit
@@ -48,6 +49,7 @@ class Subject:
     schema: Callable[[], tuple[int, int]] | None = None  # the store's version, and ours
     open_provider: Callable[[Connection], Provider] | None = None
     vault: Vault | None = None
+    place: Whereabouts | None = None
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -228,8 +230,11 @@ def _clock(subject: Subject) -> Finding:
 
 def _installation(subject: Subject) -> Finding:
     with subject.reading() as tx:
-        name = Unit(tx).installation()
-    return Finding("ok", name) if name else Finding("warn", "not named yet; the next command does so")
+        standing = Unit(tx).identity.standing()
+    if standing is None:
+        return Finding("warn", "not named yet; the next command does so")
+    copy = as_copy(standing, subject.place)
+    return Finding("fail", copy, IDLE, ADOPTING, "copy_paused") if copy else Finding("ok", standing.id)
 
 
 def _last_tick(subject: Subject) -> Finding:

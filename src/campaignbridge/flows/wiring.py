@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from campaignbridge.domain.connection import Connection
+from campaignbridge.domain.installation import Place
 from campaignbridge.domain.job import Request, job_id
 from campaignbridge.ports import Chance, Clock, Provider
 from campaignbridge.store.unit import Store, Unit
@@ -20,6 +21,7 @@ class Wiring:
     holder: str  # new on every process start, never reused
     duties_separated: bool = False  # whoever approves may not send
     test_domains: frozenset[str] = frozenset()  # where tests may go; empty: anywhere
+    place: Place | None = None  # where this process finds the store; None: in memory, or nobody looked
 
     def new_id(self, prefix: str) -> str:
         """Return a fresh opaque id such as `cmp_7k2f9x0q1z3m`."""

@@ -8,6 +8,7 @@ from campaignbridge.store.accounts import Accounts
 from campaignbridge.store.campaigns import Campaigns
 from campaignbridge.store.discoveries import Discoveries
 from campaignbridge.store.events import Events
+from campaignbridge.store.installation import Installation
 from campaignbridge.store.jobs import Jobs
 from campaignbridge.store.ledger import Ledger
 from campaignbridge.store.limits import Limits
@@ -33,6 +34,7 @@ class Unit:
         self.locks = Locks(tx)
         self.limits = Limits(tx)
         self.discoveries = Discoveries(tx)
+        self.identity = Installation(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""

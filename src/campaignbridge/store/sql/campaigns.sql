@@ -35,7 +35,7 @@ SELECT c.id, c.name, c.connection_id, c.audience, c.state, c.version, c.revision
     a.created_at AS attempt_created_at, a.answered_at AS attempt_answered_at,
     a.error_code AS attempt_error_code, a.schedule_at AS attempt_schedule_at,
     h.campaign_id AS content_holder,
-    i.id AS installation, now_ms() AS now
+    i.id AS installation, i.paused_since, now_ms() AS now
 FROM campaigns c
 JOIN connections k ON k.id = c.connection_id
 JOIN installation i ON i.one = 1
@@ -137,6 +137,13 @@ WHERE id = :id AND version = :version
 -- request is open: that has its own time.
 UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
 WHERE id = :id AND open_attempt IS NULL AND state NOT IN ('sent', 'cancelled', 'archived')
+
+-- name: look_again
+-- For a copy that becomes the real one: all that moves by itself or has an open request, also where looking had
+-- stopped, since what was known then may be out of date. A look can only read.
+UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
+WHERE open_attempt IS NOT NULL OR state IN ('scheduled', 'sending', 'unknown')
+RETURNING id
 
 -- name: alarm
 -- For a possible double: flags a person, and has it looked at unless it is finished or a request is open. It is
