@@ -23,6 +23,7 @@ from campaignbridge.flows import (
     testing,
     views,
 )
+from campaignbridge.flows import status as statuses
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
 from campaignbridge.store.campaigns import Dossier
@@ -317,5 +318,11 @@ class Bridge:
 
     def requeue_job(self, job_id: str, *, actor: Actor) -> None:
         """Queue a failed or dead job anew, of a type that is safe to repeat."""
-        safe = frozenset(name for name, handler in self.handlers.items() if handler.retry_safe)
-        releasing.requeue_job(self.wiring, job_id, safe_types=safe, actor=actor)
+        releasing.requeue_job(self.wiring, job_id, safe_types=self._repeatable(), actor=actor)
+
+    def status(self, *, actor: Actor) -> statuses.Status:
+        """Return what needs a person, oldest first, and how everything else stands."""
+        return statuses.status(self.wiring, actor=actor, repeatable=self._repeatable())
+
+    def _repeatable(self) -> frozenset[str]:
+        return frozenset(name for name, handler in self.handlers.items() if handler.retry_safe)

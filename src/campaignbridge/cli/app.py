@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from campaignbridge.cli import demo, doctor, helping, init, reference, sandbox, schema, working
+from campaignbridge.cli import demo, doctor, helping, init, reference, sandbox, schema, status, working
 from campaignbridge.cli.campaigns import campaigns
 from campaignbridge.cli.choices import CHOICES
 from campaignbridge.cli.command import Command, group
@@ -29,6 +29,7 @@ app.command("demo", cls=Command)(demo.demo)
 app.command("demo-worker", cls=Command, hidden=True)(demo.demo_worker)
 app.command("init", cls=Command)(init.init)
 app.command("doctor", cls=Command)(doctor.doctor)
+app.command("status", cls=Command)(status.status)
 app.command("sandbox", cls=Command)(sandbox.sandbox)
 app.command("worker", cls=Command)(working.worker)
 app.command("tick", cls=Command)(working.tick)

@@ -11,7 +11,9 @@ from campaignbridge.store.jobs import Jobs
 from campaignbridge.store.ledger import Ledger
 from campaignbridge.store.limits import Limits
 from campaignbridge.store.locks import Locks
+from campaignbridge.store.notices import Notices
 from campaignbridge.store.remotes import Remotes
+from campaignbridge.store.status import StatusReads
 
 
 class Unit:
@@ -27,6 +29,8 @@ class Unit:
         self.jobs = Jobs(tx)
         self.locks = Locks(tx)
         self.limits = Limits(tx)
+        self.status = StatusReads(tx)
+        self.notices = Notices(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""
