@@ -1,8 +1,9 @@
 """The only file that knows every part: Settings -> Bridge."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,21 +11,29 @@ from campaignbridge.bridge import Bridge
 from campaignbridge.domain.connection import Connection, Secret
 from campaignbridge.domain.errors import InvalidInput, InvalidState, Refusal, StoreUnusable
 from campaignbridge.domain.job import Handler
+from campaignbridge.domain.recurring import Recurring
+from campaignbridge.engine.recurring import require_usable
 from campaignbridge.engine.worker import Worker
 from campaignbridge.flows.doctor import Subject
 from campaignbridge.flows.gate import AccountGate
+from campaignbridge.flows.notices import COLLECTING, collect_handler, send_handler
 from campaignbridge.flows.watch import watch_handler
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.host import HostChance, HostClock, process_identity
 from campaignbridge.observe import job_log
-from campaignbridge.ports import Chance, Clock, Provider
-from campaignbridge.settings import Settings, from_environment, settings_text
+from campaignbridge.ports import Chance, Clock, NoticeTarget, Provider
+from campaignbridge.settings import Settings, from_environment, read_private, settings_text
 from campaignbridge.store.unit import Store
 from campaignbridge.store.vault import KeyRing, Vault, new_ring_line
+from campaignbridge.targets import WEBHOOK, Target, decoded
 
 if TYPE_CHECKING:
     from campaignbridge.store.postgres import Postgres
     from campaignbridge.store.sqlite import Sqlite
+
+RECURRING: tuple[Recurring, ...] = (
+    COLLECTING,
+)  # what is queued again and again; each type has a handler in `assemble`
 
 
 def open_bridge(database: str | None = None, *, settings: Settings | None = None) -> Bridge:
@@ -46,6 +55,7 @@ def open_bridge(database: str | None = None, *, settings: Settings | None = None
         chosen.duties_separated,
         chosen.test_domains,
         vault,
+        notice_targets=notice_openers(chosen, clock),
     )
 
 
@@ -212,12 +222,24 @@ def assemble(  # noqa: PLR0917  the list of parts is the point
     duties_separated: bool = False,  # noqa: FBT001, FBT002
     test_domains: frozenset[str] = frozenset(),
     vault: Vault | None = None,
+    recurring: tuple[Recurring, ...] = RECURRING,
+    notice_targets: Mapping[str, Callable[[], NoticeTarget]] | None = None,
 ) -> Bridge:
     """Put a bridge together from its parts. Without a vault it can't keep keys, only names of variables."""
-    wiring = Wiring(store, opener, clock, chance, holder, duties_separated, test_domains)
-    handlers: dict[str, Handler] = {handler.type: handler for handler in (watch_handler(wiring),)}
+    wiring = Wiring(
+        store, opener, clock, chance, holder, duties_separated, test_domains, notice_targets or {}
+    )
+    made = (watch_handler(wiring), collect_handler(wiring), send_handler(wiring))
+    handlers: dict[str, Handler] = {handler.type: handler for handler in made}
+    assert all(one.type in handlers for one in recurring), "a recurring job has no handler"
     worker = Worker(
-        store, handlers, clock, chance, holder, lambda event, job: job_log(event, job.id, job.type)
+        store,
+        handlers,
+        clock,
+        chance,
+        holder,
+        lambda event, job: job_log(event, job.id, job.type),
+        require_usable(recurring),
     )
     return Bridge(wiring, handlers, worker, vault or Vault(lambda: KeyRing({})))
 
@@ -244,6 +266,42 @@ def provider_opener(
             raise InvalidInput(str(error), todo="Check --provider, --base-url and the key.") from None
 
     return opener
+
+
+def notice_openers(settings: Settings, clock: Clock) -> dict[str, Callable[[], NoticeTarget]]:
+    """Return what opens each notice target, by name. Its secret is looked up when it is opened."""
+    return {target.name: partial(open_notice_target, target, clock) for target in settings.notices}
+
+
+def open_notice_target(target: Target, clock: Clock) -> NoticeTarget:
+    """Open one notice target; nobody is contacted. Raises `InvalidInput`, which never repeats a secret."""
+    secret = target.secret
+    if not secret and target.secret_file is not None:
+        secret = read_private(target.secret_file)
+    elif not secret:
+        secret = Secret(os.environ.get(target.secret_env or "", ""))
+    if not secret:
+        raise InvalidInput(
+            f"The environment variable {target.secret_env} of the notice target {target.name} is not set.",
+            todo="Set it where workers run, then try: campaignbridge notices test",
+        )
+    try:
+        if target.kind == WEBHOOK:
+            from campaignbridge.notices.webhook import SignedWebhook
+
+            return SignedWebhook(target.url, decoded(secret, name=target.name), clock)
+        from campaignbridge.notices.through_apprise import ThroughApprise
+
+        return ThroughApprise(secret)
+    except ImportError:
+        raise InvalidInput(
+            f"The notice target {target.name} needs Apprise, which is not installed here.",
+            todo="Install campaignbridge[notices].",
+        ) from None
+    except ValueError as error:
+        raise InvalidInput(
+            f"The notice target {target.name}: {error}", todo="Correct the settings."
+        ) from None
 
 
 def behind_gates(

@@ -16,6 +16,8 @@ from campaignbridge.flows import (
     delivery,
     editing,
     handoff,
+    health,
+    notices,
     reconcile,
     reducing,
     releasing,
@@ -296,6 +298,10 @@ class Bridge:
         return views.timeline(self.wiring, campaign_id, actor=actor)
 
     # work
+    def health(self, *, actor: Actor) -> health.Health:
+        """Return how the background work fares."""
+        return health.health(self.wiring, actor=actor)
+
     def tick(self, *, batch: int = 10) -> Ticked:
         """Run what is due, once."""
         return tick(self.worker, batch=batch)
@@ -323,6 +329,10 @@ class Bridge:
     def status(self, *, actor: Actor) -> statuses.Status:
         """Return what needs a person, oldest first, and how everything else stands."""
         return statuses.status(self.wiring, actor=actor, repeatable=self._repeatable())
+
+    def try_notices(self, *, actor: Actor) -> list[notices.Told]:
+        """Send a test notice to every target; return what each answered."""
+        return notices.try_targets(self.wiring, actor=actor)
 
     def _repeatable(self) -> frozenset[str]:
         return frozenset(name for name, handler in self.handlers.items() if handler.retry_safe)

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from campaignbridge.domain.notice import Message
 from campaignbridge.domain.provider import (
     Account,
     Draft,
@@ -204,6 +205,17 @@ class Provider(Protocol):
 
     def report(self, remote_id: str, *, limit_ms: int) -> Outcome[Report]:
         """Read a campaign's figures. A report that isn't there (yet) is refused as `MISSING`, never zeros."""
+        ...
+
+
+class NoticeTarget(Protocol):
+    """One place where notices go."""
+
+    def tell(self, message: Message, *, limit_ms: int) -> str | None:
+        """Hand it over once, within the limit; return None when it was taken, else a stable code of why not.
+
+        Not taken may still have been read: whoever tries again uses the same id. The code names no secret.
+        """
         ...
 
 

@@ -167,7 +167,7 @@ def test_dead_jobs_are_grouped_by_type_and_code(world):
     found = {need.reason: need for need in shown(world).needs}
     assert found["handler_exception"].count == 3
     assert found["handler_exception"].command == "jobs list --state dead"
-    assert (found["no_handler"].command, found["no_handler"].help) == ("jobs show job_9", "dead_job")
+    assert (found["no_handler"].command, found["no_handler"].help) == ("jobs show job_9", "jobs_dead")
 
 
 def test_one_dead_job_that_is_safe_to_repeat_is_queued_again_by_its_command(world):
@@ -229,13 +229,29 @@ def test_the_next_five_scheduled_campaigns_are_listed_in_order(world):
     assert found[0].connection == "news"
 
 
-def test_the_queue_says_what_is_due_and_since_when(world):
+def test_the_background_work_is_shown_as_its_health(world):
+    world.bridge.tick()
     world.sending()
-    assert (shown(world).queue.due, shown(world).queue.due_since) == (0, None)
+    found = shown(world)
+    assert (found.health.due_since, found.health.waiting, found.standstill) == (None, 1, "")
+    assert [one.holder for one in found.health.workers] == [world.bridge.wiring.holder]
+
+
+def test_where_no_worker_has_ticked_for_five_minutes_nothing_is_running(world):
+    world.bridge.tick()
+    world.later(minutes=4)
+    assert (shown(world).standstill, shown(world).needs_person) == ("", False)
+    world.later(minutes=2)
+    assert (shown(world).standstill, shown(world).needs_person) == ("no_tick", True)
+    world.bridge.tick()
+    assert (shown(world).standstill, shown(world).needs_person) == ("", False)
+
+
+def test_a_fresh_store_without_a_worker_needs_one_only_once_something_is_overdue(world):
+    assert not shown(world).needs_person
+    world.sending()
     world.later(hours=1)
-    queue = shown(world).queue
-    assert (queue.due, queue.running, queue.stuck) == (1, 0, 0)
-    assert world.now() - queue.due_since < HOUR_MS
+    assert (shown(world).standstill, shown(world).needs_person) == ("no_tick", True)
 
 
 @pytest.mark.parametrize("needy", [1, 3 * LISTED])
@@ -250,7 +266,7 @@ def test_status_takes_the_same_number_of_statements_and_at_most_a_page_of_rows(w
     world.home.rows("UPDATE campaigns SET flag = 'sent_zero' WHERE id <> ?", seed)
     counting = Counting(world.home.open())
     found = world.process(store=Store(counting)).status(actor=DANA)
-    assert len(counting.names) == 7, counting.names
+    assert len(counting.names) == 9, counting.names
     assert (found.total, len(found.needs), found.exact) == (needy, min(needy, LISTED), True)
 
 

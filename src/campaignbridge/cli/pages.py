@@ -215,14 +215,6 @@ PAGES: dict[str, Page] = {
             "campaigns reconcile ID looks once by hand.",
         ),
     ),
-    "dead_job": Page(
-        "Background work was given up after its last try, or can't be repeated safely.",
-        "Nothing. Ended jobs are kept for 90 days.",
-        (
-            "jobs list --state dead shows which; jobs show JOB says what it was for and its last code.",
-            "Remove the cause, then jobs requeue JOB runs it again, where that is safe.",
-        ),
-    ),
     "notice_undelivered": Page(
         "A notice could not be handed to one of its targets. Nothing else is touched by that.",
         "It is tried again for about two hours, then given up as a dead job. No notice tells of it: status does.",
@@ -329,6 +321,40 @@ PAGES: dict[str, Page] = {
         "Another program listens on this port of this machine.",
         NOTHING,
         ("Stop that one, or give another --port.",),
+    ),
+    # background work
+    "no_tick": Page(
+        "No worker has completed a tick for five minutes, or none ever has. It is measured by what ran.",
+        "Nothing is sent, checked or watched until one runs. What is due waits, and nothing is lost.",
+        (
+            "Start campaignbridge worker, or see why it stopped.",
+            "Where cron runs campaignbridge tick: see whether it does, and what it mails you.",
+        ),
+    ),
+    "work_stalled": Page(
+        "Jobs are overdue for more than five minutes, and no worker has asked for work for as long.",
+        "A worker that has died is replaced by the next one that asks. Nothing is lost.",
+        (
+            "Read the workers' logs: a clock that is off, or a provider that hangs, is told there.",
+            "Stop the worker (it finishes what runs), and start it again.",
+        ),
+    ),
+    "work_late": Page(
+        "Jobs are overdue for more than five minutes although workers ask for work.",
+        "They are done in the order in which they were due.",
+        (
+            "Start more workers, or give one more --threads; with cron, a larger tick --batch.",
+            "jobs list --state claimed shows what they are busy with.",
+        ),
+    ),
+    "jobs_dead": Page(
+        "Background jobs were given up: they failed too often, or their worker died in the middle of work that is "
+        "never repeated.",
+        "Nothing. They are kept for 90 days.",
+        (
+            "jobs show JOB says which campaign it looked after; campaigns show tells what that needs.",
+            "jobs requeue JOB runs it again, if its kind is safe to repeat.",
+        ),
     ),
     # the command line's own
     "usage": Page(

@@ -13,7 +13,7 @@ from campaignbridge.cli.words import LABELS
 
 if TYPE_CHECKING:
     from campaignbridge.domain.need import Need
-    from campaignbridge.flows.status import Queue, Standing, Status
+    from campaignbridge.flows.status import Standing, Status
 
 KEYS = {
     "works": "key works",
@@ -28,7 +28,12 @@ AGES = {
     "older": "older",
 }
 REQUESTS = {"pending": "not answered yet", "unknown": "not confirmed"}
+STANDSTILLS = {
+    "no_tick": "Nothing is running: nothing is sent, watched or checked.",
+    "work_stalled": "Work stands still: workers tick, and nobody asks for work.",
+}
 COLUMN = 13
+MOST_WORKERS = 5
 NEVER_HAD = (
     "Nothing is connected yet. Two ways to begin:",
     "  campaignbridge demo",
@@ -63,7 +68,7 @@ def document(found: "Status") -> dict[str, Any]:
         "scheduled": [asdict(one) for one in found.upcoming],
         "connections": [asdict(one) for one in found.connections],
         "unresolved": {name: dict(ages) for name, ages in found.unresolved.items()},
-        "queue": asdict(found.queue),
+        "work": {"warnings": list(found.warnings), **asdict(found.health)},
         "next_cursor": None,
     }
 
@@ -85,6 +90,8 @@ def _need(one: "Need") -> dict[str, Any]:
 
 def headline(found: "Status") -> str:
     """Return `2 things need a person.`, in the right number."""
+    if found.standstill and not found.total:
+        return "Somebody must start a worker."
     if not found.total:
         return "Nothing needs a person."
     if found.total == 1:
@@ -94,7 +101,7 @@ def headline(found: "Status") -> str:
 
 def lines(found: "Status") -> list[str]:
     """Return Status as people are shown it."""
-    told = [f"{headline(found)}   checked {clock_time(found.now, found.now)}", ""]
+    told = [f"{headline(found)}   checked {clock_time(found.now, found.now)}", "", *_standstill(found)]
     for one in found.needs:
         told += [*_told(one, found.now), ""]
     left = found.total - len(found.needs)
@@ -105,9 +112,25 @@ def lines(found: "Status") -> list[str]:
         *_listed("Scheduled", [f"{zoned(one.at)}  {_short(one.name)}  {one.id}" for one in found.upcoming]),
         *_listed("Connections", [_standing(one, found.now) for one in found.connections]),
         *_listed("Unconfirmed", _unresolved(found)),
-        ("Work", _queue(found.queue, found.now)),
+        *_listed("Work", _work(found)),
+        *_listed("Workers", _workers(found)),
     ]
     return [*told, *terminal.facts(rows, column=COLUMN)]
+
+
+def _standstill(found: "Status") -> list[str]:
+    if not found.standstill:
+        return []
+    last = found.health.last_tick
+    since = (
+        f"{dated(last)} ({age(found.now - last)})" if last is not None else "ever: no worker has ticked yet"
+    )
+    rows = [
+        ("Since", since),
+        ("Do", "campaignbridge worker"),
+        ("Help", f"campaignbridge help {found.standstill}"),
+    ]
+    return [f"! {STANDSTILLS[found.standstill]}", *terminal.facts(rows, indent=2, column=7), ""]
 
 
 def _told(one: "Need", now: int) -> list[str]:
@@ -158,13 +181,23 @@ def _unresolved(found: "Status") -> list[str]:
     ]
 
 
-def _queue(queue: "Queue", now: int) -> str:
-    if queue.due and queue.due_since is not None:
-        told = f"{_counted(queue.due)} due, the oldest for {age(now - queue.due_since)}"
-    else:
-        told = "nothing is due"
-    told += f"; {queue.running:,} running" if queue.running else ""
-    return told + (f"; {queue.stuck:,} left behind by a worker that died" if queue.stuck else "")
+def _work(found: "Status") -> list[str]:
+    health, now = found.health, found.now
+    told = "nothing is due"
+    if health.due_since is not None:
+        told = f"the oldest due for {age(now - health.due_since)}"
+    told += f"; {_counted(health.waiting)} waiting, {_counted(health.claimed)} running"
+    told += f", {_counted(health.stopped)} left behind" if health.stopped else ""
+    dead = ", ".join(f"{code} {count:,}" for code, count in health.dead[:3])
+    return [told, *([f"given up: {dead}"] if dead else [])]
+
+
+def _workers(found: "Status") -> list[str]:
+    return [
+        f"{one.host}: last tick {age(found.now - one.ticked_at)} ago"
+        + (f", asked for work {age(found.now - one.claimed_at)} ago" if one.claimed_at is not None else "")
+        for one in found.health.workers[:MOST_WORKERS]
+    ]
 
 
 def _listed(name: str, values: list[str]) -> list[tuple[str, str]]:

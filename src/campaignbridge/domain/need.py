@@ -71,7 +71,7 @@ class Need:
     @property
     def help(self) -> str:
         """The name of its help page."""
-        return "dead_job" if self.kind == "job" else self.reason
+        return "jobs_dead" if self.kind == "job" else self.reason
 
     @property
     def why(self) -> str:

@@ -31,6 +31,7 @@ from campaignbridge.domain.job import (
     encode_payload,
     require_code,
 )
+from campaignbridge.domain.recurring import Recurring
 from campaignbridge.ports import Chance, Clock, Mark
 from campaignbridge.store.unit import Store
 
@@ -38,9 +39,9 @@ Handlers = Mapping[str, Handler]
 Log = Callable[[str, Job], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Worker:
-    """One worker of one process. `holder` is new on every start and never reused."""
+    """One worker of one process. `holder` is new on every start and never reused. Threads may share it."""
 
     store: Store
     handlers: Handlers
@@ -48,6 +49,16 @@ class Worker:
     chance: Chance
     holder: str
     log: Log
+    recurring: tuple[Recurring, ...] = ()
+    last_claim: Mark | None = None  # before the last one that the store answered
+
+    def claimed_ms_ago(self) -> int | None:
+        """Return how long ago this worker last asked for work and was answered."""
+        return None if self.last_claim is None else self.clock.since_ms(self.last_claim)
+
+    def new_id(self) -> str:
+        """Return a fresh id for a job."""
+        return f"job_{self.chance.token(12)}"
 
     def claim(self, batch: int) -> list["Claimed"]:
         """Claim up to `batch` jobs, or one alone whose lease ended under somebody else."""
@@ -55,6 +66,7 @@ class Worker:
         mark = self.clock.mark()
         with self.store.unit() as unit:
             jobs = unit.jobs.claim(holder=self.holder, batch=batch, lease_ms=lease_ms)
+        self.last_claim = mark
         return [Claimed(job, mark, lease_ms) for job in jobs]
 
     def run(self, claimed: "Claimed") -> None:
@@ -136,7 +148,7 @@ class Worker:
 
     def _end(self, job: Job, state: JobState, code: str) -> None:
         with self.store.unit() as unit:
-            recorded = unit.jobs.end(job, state, code, fresh_id=f"job_{self.chance.token(12)}")
+            recorded = unit.jobs.end(job, state, code, fresh_id=self.new_id())
         self._noted(job, recorded)
 
     def _noted(self, job: Job, recorded: bool) -> None:  # noqa: FBT001

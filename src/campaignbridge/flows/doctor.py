@@ -14,13 +14,13 @@ from pathlib import Path
 from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.errors import Refusal
 from campaignbridge.domain.provider import Accepted, Account, Ambiguous, Category, Outcome, Refused
+from campaignbridge.flows.health import LATE_MS, Health, look, warnings
 from campaignbridge.ports import Clock, Database, Provider, Row, Transaction
 from campaignbridge.settings import Settings
 from campaignbridge.store.unit import Unit
 from campaignbridge.store.vault import Vault
 
 READ_MS = 4_500  # a check has 5 s
-LATE_MS = 5 * 60_000
 HOUR_MS = 3_600_000
 APART_MS = 5_000
 LOW_BYTES, SCARCE_BYTES = 1 << 30, 100 << 20
@@ -75,11 +75,8 @@ class Check:
     on: str = ""  # only on this kind of database
 
 
-GATES = {
-    "settings_file": "the settings",
-    "reachable": "the store",
-    "schema": "the schema",
-}  # others need them
+# others need them
+GATES = {"settings_file": "the settings", "reachable": "the store", "schema": "the schema"}
 
 
 def skipped(check: Check) -> Finding:
@@ -236,43 +233,49 @@ def _installation(subject: Subject) -> Finding:
 
 
 def _last_tick(subject: Subject) -> Finding:
-    row = _work(subject)
-    late = row["now"] - row["due_since"] if row["due"] else 0
-    moved = row["now"] - row["moved_at"] if row["moved_at"] is not None else None
-    # Ticks themselves leave no record: this is when a job last changed that a worker has had in hand.
-    told = (
-        "no worker has had a job yet" if moved is None else f"a worker's job last changed {_age(moved)} ago"
-    )
-    if late <= LATE_MS:
-        return Finding("ok", f"{told}; none is overdue")
-    told = f"{told}; {_count(row['due'], 'job is due', 'jobs are due')}, the oldest for {_age(late)}"
-    if moved is not None and moved <= LATE_MS:
-        return Finding("warn", told, "More is due than the workers get done.", WORKER)
-    return Finding("fail", told, "Nothing is being sent, checked or watched.", WORKER)
+    found = _health(subject)
+    wrong, at = warnings(found), found.last_tick
+    told = "none yet" if at is None else f"{_age(found.now - at)} ago"
+    if "no_tick" in wrong and (at is not None or wrong != ("no_tick",)):
+        told = f"{told}, should be under {LATE_MS // 60_000} min{_overdue(found)}"
+        return Finding("fail", told, "Nothing is being sent, checked or watched.", WORKER, "no_tick")
+    told += _overdue(found)
+    if "work_stalled" in wrong:
+        return Finding("fail", told, "Ticks go on, and nobody asks for work.", WORKER, "work_stalled")
+    if "work_late" in wrong:
+        return Finding("warn", told, "More is due than the workers get done.", WORKER, "work_late")
+    return Finding("ok", told if at is not None else f"{told}; no job is overdue")
+
+
+def _overdue(found: Health) -> str:
+    if found.overdue_since is None:
+        return ""
+    age = _age(found.now - found.overdue_since)
+    return f"; {_count(found.overdue, 'job is overdue', 'jobs are overdue')}, the oldest for {age}"
 
 
 def _stuck(subject: Subject) -> Finding:
-    row = _work(subject)
-    if not row["stuck"]:
+    found = _health(subject)
+    if found.stopped_since is None:
         return Finding("ok", "none")
-    since = _age(row["now"] - row["stuck_since"])
+    told = f"{_count(found.stopped, 'job')}, the longest for {_age(found.now - found.stopped_since)}"
     effect = "Their workers died or lost the store. The next worker takes them over."
-    return Finding("warn", f"{_count(row['stuck'], 'job')}, the longest for {since}", effect, WORKER)
+    return Finding("warn", told, effect, WORKER)
 
 
 def _dead(subject: Subject) -> Finding:
-    row = _work(subject)
-    if not row["dead"]:
+    found = _health(subject)
+    if found.dead_at is None:
         return Finding("ok", "none")
-    ago = _age(row["now"] - row["dead_at"])
-    effect = "They were given up; what they looked after needs a person."
-    fix = "campaignbridge jobs list --state dead"
-    return Finding("warn", f"{_count(row['dead'], 'job')}, the newest {ago} ago", effect, fix, "watch_failed")
+    codes, ago = ", ".join(f"{code} {n:,}" for code, n in found.dead[:3]), _age(found.now - found.dead_at)
+    told = f"{_count(sum(n for _, n in found.dead), 'job')} ({codes}), the newest {ago} ago"
+    effect, fix = "What they looked after needs a person.", "campaignbridge jobs list --state dead"
+    return Finding("warn", told, effect, fix, "jobs_dead")
 
 
-def _work(subject: Subject) -> Row:
+def _health(subject: Subject) -> Health:
     with subject.reading() as tx:
-        return _only(tx.one("doctor.work"))
+        return look(Unit(tx))
 
 
 def _connection(connection: Connection, subject: Subject) -> Finding:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.need import Need, plain_name
+from campaignbridge.flows.health import Health, look, warnings
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
 from campaignbridge.store.status import COUNTED
@@ -43,16 +44,6 @@ class Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Queue:
-    """How the background work stands."""
-
-    due: int  # up to COUNTED
-    due_since: int | None  # when the oldest one was due; None when none is due
-    running: int
-    stuck: int  # their worker died or lost the store
-
-
-@dataclass(frozen=True, slots=True)
 class Status:
     """What is shown first. Counts end at COUNTED, which means "more than 10,000"."""
 
@@ -63,7 +54,8 @@ class Status:
     upcoming: tuple[Upcoming, ...]
     connections: tuple[Standing, ...]
     unresolved: Mapping[str, Mapping[str, int]]  # pending and unknown requests, by AGES
-    queue: Queue
+    health: Health
+    warnings: tuple[str, ...]  # of the background work, the worst first
 
     @property
     def exact(self) -> bool:
@@ -71,9 +63,19 @@ class Status:
         return self.total < COUNTED
 
     @property
+    def standstill(self) -> str:
+        """Why nothing is done in the background, as a code with a help page; empty while work goes on.
+
+        A store that no worker has come to yet is fresh, as long as nothing is overdue.
+        """
+        fresh = self.health.last_tick is None and not self.health.overdue
+        found = [one for one in self.warnings if one == "work_stalled" or (one == "no_tick" and not fresh)]
+        return found[0] if found else ""
+
+    @property
     def needs_person(self) -> bool:
         """Somebody should do something."""
-        return self.total > 0
+        return self.total > 0 or bool(self.standstill)
 
 
 def status(wiring: Wiring, *, actor: Actor, repeatable: Collection[str] = ()) -> Status:
@@ -82,21 +84,17 @@ def status(wiring: Wiring, *, actor: Actor, repeatable: Collection[str] = ()) ->
     with wiring.store.reading() as unit:
         reads = unit.status
         totals = reads.totals()
-        now, queue = totals["now"], reads.queue()
+        health = look(unit)
         return Status(
-            now=now,
+            now=totals["now"],
             total=totals["needs"],
             needs=tuple(need_of(row, repeatable) for row in reads.needs(most=LISTED)),
             states=reads.states(),
             upcoming=tuple(_upcoming(row) for row in reads.scheduled(most=NEXT)),
             connections=tuple(_standing(row) for row in reads.connections(most=LISTED)),
             unresolved=_by_age(reads.unresolved()),
-            queue=Queue(
-                due=queue["due"],
-                due_since=queue["due_since"] if queue["due"] else None,
-                running=queue["running"],
-                stuck=queue["stuck"],
-            ),
+            health=health,
+            warnings=warnings(health),
         )
 
 

@@ -109,6 +109,16 @@ class Jobs:
         """Return the newest jobs, of one state if given."""
         return self._tx.all("jobs.newest", state=state, most=most)
 
+    def figures(self, *, late_ms: int, most: int) -> Row:
+        """Return how many jobs wait, are claimed, stopped or `late_ms` overdue: each up to `most`."""
+        row = self._tx.one("jobs.figures", late_ms=late_ms, most_literal=most)
+        assert row is not None
+        return row
+
+    def ended_badly(self, *, most: int) -> list[Row]:
+        """Return how many of the newest dead and failed jobs have which code."""
+        return self._tx.all("jobs.ended_badly", most_literal=most)
+
     def _by_owner(self, name: str, job: Job, **params: object) -> bool:
         return self._tx.run(name, id=job.id, fence=job.fence, holder=job.holder, **params) == 1
 

@@ -35,10 +35,6 @@ class StatusReads:
         """Return the requests without a confirmed outcome, by status and age."""
         return self._tx.all("status.unresolved")
 
-    def queue(self) -> Row:
-        """Return what is due, in hand and stuck."""
-        return self._only("status.queue", most_literal=COUNTED)
-
     def _only(self, name: str, **params: object) -> Row:
         row = self._tx.one(name, **params)
         assert row is not None, "the statement always gives a row"

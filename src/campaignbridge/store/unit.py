@@ -12,8 +12,10 @@ from campaignbridge.store.ledger import Ledger
 from campaignbridge.store.limits import Limits
 from campaignbridge.store.locks import Locks
 from campaignbridge.store.notices import Notices
+from campaignbridge.store.recurring import RecurringJobs
 from campaignbridge.store.remotes import Remotes
 from campaignbridge.store.status import StatusReads
+from campaignbridge.store.workers import Workers
 
 
 class Unit:
@@ -27,6 +29,8 @@ class Unit:
         self.ledger = Ledger(tx)
         self.events = Events(tx)
         self.jobs = Jobs(tx)
+        self.recurring = RecurringJobs(tx)
+        self.workers = Workers(tx)
         self.locks = Locks(tx)
         self.limits = Limits(tx)
         self.status = StatusReads(tx)

@@ -147,6 +147,33 @@ SELECT id, type, target, state, attempts, max_attempts, run_at, holder, lease_un
 FROM jobs WHERE :state = '' OR state = :state
 ORDER BY created_at DESC, id DESC LIMIT :most
 
+-- name: figures
+-- One row, whatever is in the table: each count goes by an index of its own and ends at `most`, since people
+-- need no number beyond that.
+SELECT now_ms() AS now,
+    (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'queued'
+        ORDER BY run_at, id LIMIT :most_literal) AS some_waiting) AS waiting,
+    (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'claimed'
+        ORDER BY lease_until, id LIMIT :most_literal) AS some_claimed) AS claimed,
+    (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'claimed' AND lease_until < (SELECT now_ms())
+        ORDER BY lease_until, id LIMIT :most_literal) AS some_stopped) AS stopped,
+    (SELECT min(lease_until) FROM jobs WHERE state = 'claimed' AND lease_until < (SELECT now_ms())) AS stopped_since,
+    (SELECT min(run_at) FROM jobs WHERE state = 'queued' AND run_at <= (SELECT now_ms())) AS due_since,
+    (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'queued' AND run_at < (SELECT now_ms()) - :late_ms
+        ORDER BY run_at, id LIMIT :most_literal) AS some_overdue) AS overdue,
+    (SELECT max(finished_at) FROM jobs WHERE state = 'dead') AS dead_at
+
+-- name: ended_badly
+-- The newest that were given up, counted by code; each kind goes by its index and ends at `most`.
+SELECT state, last_error AS code, count(*) AS n FROM (
+    SELECT state, last_error FROM (SELECT state, last_error FROM jobs WHERE state = 'dead'
+        AND finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT :most_literal) AS newest_dead
+    UNION ALL
+    SELECT state, last_error FROM (SELECT state, last_error FROM jobs WHERE state = 'failed'
+        AND finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT :most_literal) AS newest_failed
+) AS ended
+GROUP BY state, last_error ORDER BY n DESC, last_error LIMIT 100
+
 -- name: enqueue_quietly
 -- As `enqueue`, for many rows at once: nothing is returned.
 INSERT INTO jobs (id, type, target, dedupe_key, payload, state, max_attempts, run_at, created_at, updated_at)

@@ -46,12 +46,3 @@ SELECT status,
     sum(CASE WHEN created_at <= now_ms() - 86400000 THEN 1 ELSE 0 END) AS older
 FROM attempts WHERE status IN ('pending', 'unknown') AND operation <> 'test'
 GROUP BY status ORDER BY status
-
--- name: queue
--- What is due and since when, what is in hand, whose lease is over. Each part has an index; counting ends at a
--- bound.
-SELECT (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'queued' AND run_at <= (SELECT now_ms())
-        ORDER BY run_at, id LIMIT :most_literal) AS due_now) AS due,
-    (SELECT min(run_at) FROM jobs WHERE state = 'queued') AS due_since,
-    (SELECT count(*) FROM jobs WHERE state = 'claimed' AND lease_until >= (SELECT now_ms())) AS running,
-    (SELECT count(*) FROM jobs WHERE state = 'claimed' AND lease_until < (SELECT now_ms())) AS stuck
