@@ -22,7 +22,7 @@ from campaignbridge.flows.wiring import Wiring
 from campaignbridge.host import HostChance, HostClock, process_identity
 from campaignbridge.observe import job_log
 from campaignbridge.ports import Chance, Clock, NoticeTarget, Provider
-from campaignbridge.settings import Settings, from_environment, read_private, settings_text
+from campaignbridge.settings import Settings, from_environment, secret_of, settings_text
 from campaignbridge.store.unit import Store
 from campaignbridge.store.vault import KeyRing, Vault, new_ring_line
 from campaignbridge.targets import WEBHOOK, Target, decoded
@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from campaignbridge.store.postgres import Postgres
     from campaignbridge.store.sqlite import Sqlite
 
-RECURRING: tuple[Recurring, ...] = (
-    COLLECTING,
-)  # what is queued again and again; each type has a handler in `assemble`
+RECURRING: tuple[Recurring, ...] = ()  # what is queued again and again; each type has a handler in `assemble`
 
 
 def open_bridge(database: str | None = None, *, settings: Settings | None = None) -> Bridge:
@@ -231,6 +229,8 @@ def assemble(  # noqa: PLR0917  the list of parts is the point
     )
     made = (watch_handler(wiring), collect_handler(wiring), send_handler(wiring))
     handlers: dict[str, Handler] = {handler.type: handler for handler in made}
+    if notice_targets:
+        recurring = (*recurring, COLLECTING)
     assert all(one.type in handlers for one in recurring), "a recurring job has no handler"
     worker = Worker(
         store,
@@ -275,16 +275,7 @@ def notice_openers(settings: Settings, clock: Clock) -> dict[str, Callable[[], N
 
 def open_notice_target(target: Target, clock: Clock) -> NoticeTarget:
     """Open one notice target; nobody is contacted. Raises `InvalidInput`, which never repeats a secret."""
-    secret = target.secret
-    if not secret and target.secret_file is not None:
-        secret = read_private(target.secret_file)
-    elif not secret:
-        secret = Secret(os.environ.get(target.secret_env or "", ""))
-    if not secret:
-        raise InvalidInput(
-            f"The environment variable {target.secret_env} of the notice target {target.name} is not set.",
-            todo="Set it where workers run, then try: campaignbridge notices test",
-        )
+    secret = secret_of(target)
     try:
         if target.kind == WEBHOOK:
             from campaignbridge.notices.webhook import SignedWebhook

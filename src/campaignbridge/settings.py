@@ -99,6 +99,19 @@ def from_environment(environment: Mapping[str, str] = os.environ, *, database: s
     )
 
 
+def secret_of(target: Target) -> Secret:
+    """Return the secret of a notice target: its own, a file's or a variable's. Raises `InvalidInput` without one."""
+    if target.secret_file is not None and not target.secret:
+        return read_private(target.secret_file)
+    secret = target.secret or Secret(os.environ.get(target.secret_env or "", ""))
+    if not secret:
+        raise InvalidInput(
+            f"The environment variable {target.secret_env} of the notice target {target.name} is not set.",
+            todo="Set it where workers run, then try: campaignbridge notices test",
+        )
+    return secret
+
+
 def place_of_store(settings: Settings) -> str:
     """Return which store it is, without a password: `sqlite:campaigns.db`, `postgresql:name at host`."""
     if not settings.on_postgres:

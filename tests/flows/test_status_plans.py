@@ -41,8 +41,8 @@ FROM s
 """
 NEEDY = (
     "UPDATE campaigns SET flag = 'sent_zero' WHERE state = 'sent' AND created_at % 1000 = 7",
-    "UPDATE campaigns SET look_at = NULL, stopped_reason = 'credential_refused' "
-    "WHERE state = 'scheduled' AND created_at % 5000 = 0",
+    """UPDATE campaigns SET look_at = NULL, stopped_reason = 'credential_refused'
+    WHERE state = 'scheduled' AND created_at % 5000 = 0""",
     "INSERT INTO notices (kind, target, reason, made_at) SELECT kind, target, reason, 1 FROM needs WHERE n = 1",
 )
 CASES = {
@@ -62,7 +62,7 @@ COUNTING = {"status.states"}  # up to 10,001 entries of an index for each state
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def full(request, tmp_path_factory):
-    """Return a database with a hundred thousand campaigns and many attempts and jobs, a few hundred of which need a person."""
+    """Return a database with a hundred thousand campaigns and a few hundred needs."""
     if request.param == "sqlite":
         with home_of("sqlite", str(tmp_path_factory.mktemp("plans") / "store.db")) as home:
             yield fill(home)
@@ -76,6 +76,9 @@ def full(request, tmp_path_factory):
 
 def fill(home):
     seed_campaign(home)
+    if home.dialect == "postgres":  # an autovacuum in between would decide which pages count as all visible
+        for table in ("campaigns", "attempts", "jobs"):
+            home.rows(f"ALTER TABLE {table} SET (autovacuum_enabled = false)")
     for text, count in ((CAMPAIGNS, MANY), (ATTEMPTS, FEWER), (JOBS, FEWER)):
         home.rows(text.format(series=SERIES[home.dialect].format(count=count)))
     for text in NEEDY:
@@ -113,5 +116,5 @@ def test_one_read_of_everything_would_be_noticed(full):
     if full.dialect == "sqlite":
         assert sqlite_cost(full, text, {})[1] > 60
     else:
-        plan, pages = postgres_cost(full, text, {}, generic=True)
+        plan, _ = postgres_cost(full, text, {}, generic=True)
         assert "Seq Scan" in {node["Node Type"] for node in plan}

@@ -13,6 +13,7 @@ from campaignbridge.cli.connections import connections
 from campaignbridge.cli.exits import DONE, INTERRUPTED, MEANINGS
 from campaignbridge.cli.jobs import jobs
 from campaignbridge.cli.locks import locks
+from campaignbridge.cli.notices import notices
 
 EXAMPLES = """Send email campaigns so that a crash or a second click can't mail people twice.
 
@@ -41,6 +42,7 @@ app.add_typer(connections, name="connections")
 app.add_typer(campaigns, name="campaigns")
 app.add_typer(jobs, name="jobs")
 app.add_typer(locks, name="locks")
+app.add_typer(notices, name="notices")
 
 
 def run(arguments: list[str]) -> int:

@@ -15,8 +15,10 @@ from campaignbridge.domain.errors import Refusal
 from campaignbridge.domain.job import Done, Handler, Job, JobOutcome, Request, Retry
 from campaignbridge.domain.notice import Message, of_many, of_need, of_test
 from campaignbridge.domain.recurring import Every, Recurring
+from campaignbridge.flows.amounts import count
 from campaignbridge.flows.status import need_of
 from campaignbridge.flows.wiring import Wiring
+from campaignbridge.settings import Settings, secret_of
 
 COLLECTING = Recurring("collect_notices", "collect_notices", "notices", Every(60))
 ONE_BY_ONE = 20  # in one minute; the rest is counted
@@ -92,6 +94,20 @@ def try_targets(wiring: Wiring, *, actor: Actor) -> list[Told]:
         now = unit.now_ms()
     message = of_test(notice_id=wiring.new_id("ntc"), now=now)
     return [Told(name, _tell(wiring, name, message)) for name in sorted(wiring.notice_targets)]
+
+
+def configured(settings: Settings) -> tuple[str, str]:
+    """Return which targets there are, and what is wrong with the first that can't be opened. Nobody is contacted."""
+    if not settings.notices:
+        return "no target: only status tells that something needs a person", ""
+    wrong = ""
+    for target in settings.notices:
+        try:
+            secret_of(target)
+        except Refusal as refusal:
+            wrong = wrong or refusal.what
+    named = ", ".join(f"{target.name} ({target.kind})" for target in settings.notices)
+    return f"{count(len(settings.notices), 'target')}: {named}; not tried", wrong
 
 
 def _message(wiring: Wiring, notice_id: str) -> Message | None:

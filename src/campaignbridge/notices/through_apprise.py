@@ -1,7 +1,8 @@
 """A notice through Apprise: mail, chat and whatever else it reaches. Needs the extra `notices` of this package.
 
 Apprise speaks for itself, with HTTP clients of its own: each service has one deadline, no redirect is followed,
-and it stores nothing. What it would log (it can name people's addresses) is dropped while it works for us.
+and it stores nothing. What it and its HTTP client would log (addresses, paths with tokens) is dropped while it
+works for us, in this whole process: it uses threads of its own.
 """
 
 import logging
@@ -12,6 +13,8 @@ import apprise
 
 from campaignbridge.domain.connection import Secret
 from campaignbridge.domain.notice import Message
+
+_LOGS = ("apprise", "urllib3.connectionpool")  # the second one tells paths, which hold tokens
 
 
 class ThroughApprise:
@@ -57,13 +60,15 @@ def _asset(*, limit_ms: int) -> apprise.AppriseAsset:
 
 @contextmanager
 def _hushed() -> Iterator[None]:
-    log = logging.getLogger("apprise")
+    logs = [logging.getLogger(name) for name in _LOGS]
 
     def dropped(_record: logging.LogRecord) -> bool:
         return False
 
-    log.addFilter(dropped)
+    for log in logs:
+        log.addFilter(dropped)
     try:
         yield
     finally:
-        log.removeFilter(dropped)
+        for log in logs:
+            log.removeFilter(dropped)
