@@ -68,7 +68,7 @@ def test_doctor_warns_of_a_target_whose_secret_is_not_there(connected, tmp_path)
 
 
 def test_a_worker_tells_by_itself_what_needs_a_person(connected, monkeypatch):
-    """The whole way, as a process is put together: settings, a minute, a tick, a notice at a real receiver."""
+    """The whole way, as a process is put together: settings, a minute, two ticks, a notice at a real receiver."""
     campaign_id = campaign(connected)
     with FaultServer(answering(http(204))) as server:
         configured(connected, ops=server.port)
@@ -78,6 +78,7 @@ def test_a_worker_tells_by_itself_what_needs_a_person(connected, monkeypatch):
         assert connected.run("tick").code == 0
         flagged(connected, campaign_id)
         with open_bridge(settings=ahead) as bridge:
+            bridge.tick()
             bridge.tick()
     (got,) = server.requests
     assert (got.json["data"]["target"], got.json["data"]["reason"]) == (campaign_id, "possible_double")
