@@ -310,29 +310,30 @@ class Bridge:
         """Return every lock that is held or was left behind."""
         return views.locks(self.wiring, actor=actor)
 
-    def release_lock(self, key: str, *, reason: str, actor: Actor) -> None:
-        """Free a lock whose lease ended."""
-        releasing.release_lock(self.wiring, key, reason=reason, actor=actor)
+    def release_lock(self, key: str, *, fence: int, reason: str, actor: Actor) -> None:
+        """Free a lock whose lease ended, if it still has the fence that was seen."""
+        releasing.release_lock(self.wiring, key, fence=fence, reason=reason, actor=actor)
 
-    def jobs(self, *, actor: Actor, state: str = "", most: int = 50) -> list[Row]:
-        """Return the newest jobs."""
-        return views.jobs(self.wiring, actor=actor, state=state, most=most)
+    def jobs(self, *, actor: Actor, state: str = "", most: int = 50, cursor: str = "") -> list[Row]:
+        """Return a page of jobs, each with its `cursor`; without payloads."""
+        return views.jobs(self.wiring, actor=actor, state=state, most=most, cursor=cursor)
 
     def job(self, job_id: str, *, actor: Actor) -> Row:
-        """Return one job."""
-        return views.job(self.wiring, job_id, actor=actor)
+        """Return one job, without its payload."""
+        return views.job(self.wiring, job_id, safe_types=self._safe_types, actor=actor)
 
     def requeue_job(self, job_id: str, *, actor: Actor) -> None:
         """Queue a failed or dead job anew, of a type that is safe to repeat."""
-        releasing.requeue_job(self.wiring, job_id, safe_types=self._repeatable(), actor=actor)
+        releasing.requeue_job(self.wiring, job_id, safe_types=self._safe_types, actor=actor)
 
     def status(self, *, actor: Actor) -> statuses.Status:
         """Return what needs a person, oldest first, and how everything else stands."""
-        return statuses.status(self.wiring, actor=actor, repeatable=self._repeatable())
+        return statuses.status(self.wiring, actor=actor, repeatable=self._safe_types)
 
     def try_notices(self, *, actor: Actor) -> list[notices.Told]:
         """Send a test notice to every target; return what each answered."""
         return notices.try_targets(self.wiring, actor=actor)
 
-    def _repeatable(self) -> frozenset[str]:
+    @property
+    def _safe_types(self) -> frozenset[str]:
         return frozenset(name for name, handler in self.handlers.items() if handler.retry_safe)

@@ -61,8 +61,27 @@ class Database(Protocol):
         """
         ...
 
+    def listener(self) -> "Listener | None":
+        """Return what hears that a job became due, not connected yet; None where nobody can be told."""
+        ...
+
     def close(self) -> None:
         """Close this thread's connection."""
+        ...
+
+
+class Listener(Protocol):
+    """Hears that a job became due, for one thread. Only a hint: whoever listens polls, too."""
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for a wake-up; False when none came in time. True, too, where one may have been missed.
+
+        Costs the store nothing while it waits. Raises a `Refusal` when it can't hear; the next call begins anew.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop hearing."""
         ...
 
 

@@ -31,7 +31,7 @@ def worker(
         runtime = Runtime(here.bridge.worker, threads=threads)
 
         def stop(_signal: int, _frame: FrameType | None) -> None:
-            runtime.stopping.set()
+            runtime.stop()
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, stop)  # from here on, before the runtime listens itself

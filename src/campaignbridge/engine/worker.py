@@ -29,6 +29,7 @@ from campaignbridge.domain.job import (
     Retry,
     backoff_ms,
     encode_payload,
+    job_id,
     require_code,
 )
 from campaignbridge.domain.recurring import Recurring
@@ -52,18 +53,22 @@ class Worker:
     recurring: tuple[Recurring, ...] = ()
     last_claim: Mark | None = None  # before the last one that the store answered
 
+    @property
+    def lease_ms(self) -> int:
+        """How long a claim and a heartbeat last: as long as the handler with the longest lease needs."""
+        return max((handler.lease_ms for handler in self.handlers.values()), default=LEASE_MS)
+
     def claimed_ms_ago(self) -> int | None:
         """Return how long ago this worker last asked for work and was answered."""
         return None if self.last_claim is None else self.clock.since_ms(self.last_claim)
 
     def new_id(self) -> str:
         """Return a fresh id for a job."""
-        return f"job_{self.chance.token(12)}"
+        return job_id(self.clock.mark().wall_ms, self.chance.token(8))
 
     def claim(self, batch: int) -> list["Claimed"]:
         """Claim up to `batch` jobs, or one alone whose lease ended under somebody else."""
-        lease_ms = max((handler.lease_ms for handler in self.handlers.values()), default=LEASE_MS)
-        mark = self.clock.mark()
+        mark, lease_ms = self.clock.mark(), self.lease_ms
         with self.store.unit() as unit:
             jobs = unit.jobs.claim(holder=self.holder, batch=batch, lease_ms=lease_ms)
         self.last_claim = mark

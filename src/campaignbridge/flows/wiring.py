@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from campaignbridge.domain.connection import Connection
-from campaignbridge.domain.job import Request
+from campaignbridge.domain.job import Request, job_id
 from campaignbridge.ports import Chance, Clock, NoticeTarget, Provider
 from campaignbridge.store.unit import Store, Unit
 
@@ -28,7 +28,11 @@ class Wiring:
 
     def wake_watch(self, unit: Unit, campaign_id: str, *, in_ms: int) -> None:
         """Queue the look at a campaign in this transaction; an earlier one that is queued stays."""
-        unit.jobs.enqueue(self.new_id("job"), watch_request(campaign_id), delay_ms=in_ms)
+        unit.jobs.enqueue(
+            job_id(self.clock.mark().wall_ms, self.chance.token(8)),
+            watch_request(campaign_id),
+            delay_ms=in_ms,
+        )
 
 
 def watch_request(campaign_id: str) -> Request:

@@ -59,9 +59,9 @@ class Locks:
         """Return every lock that is held or was left behind."""
         return self._tx.all("locks.held")
 
-    def free(self, key: str) -> bool:
-        """Free an expired lock, or one held further ahead than any lease lasts."""
-        return self._tx.run("locks.free", key=key, ttl_ms=LOCK_TTL_MS) == 1
+    def free(self, key: str, *, fence: int) -> bool:
+        """Free the lock that has this fence, if it expired or is held further ahead than any lease lasts."""
+        return self._tx.run("locks.free", key=key, fence=fence, ttl_ms=LOCK_TTL_MS) == 1
 
 
 def _possessive(who: str) -> str:

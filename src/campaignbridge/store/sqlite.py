@@ -90,6 +90,9 @@ class Sqlite:
                 raise
             self._commit(connection)
 
+    def listener(self) -> None:
+        """Return None: a file tells nobody that it changed."""
+
     def close(self) -> None:
         """Close this thread's connection."""
         connection = getattr(self._local, "connection", None)

@@ -135,17 +135,39 @@ WHERE id = :id AND state IN ('dead', 'failed')
         AND other.state IN ('queued', 'claimed'))
 
 -- name: get
--- By key.
-SELECT id, type, target, dedupe_key, payload, state, attempts, max_attempts, run_at, rerun_at, fence, holder,
+-- By key, for people: what it carries stays in the store.
+SELECT id, type, target, dedupe_key, state, attempts, max_attempts, run_at, rerun_at, fence, holder,
     lease_until, started_at, taken_over, last_error, created_at, updated_at, finished_at, now_ms() AS now
 FROM jobs WHERE id = :id
 
 -- name: newest
--- For people; the page is bounded.
+-- For people; a bounded page by the primary key, since ids sort by when they were made.
 SELECT id, type, target, state, attempts, max_attempts, run_at, holder, lease_until, last_error, created_at,
-    finished_at, now_ms() AS now
-FROM jobs WHERE :state = '' OR state = :state
-ORDER BY created_at DESC, id DESC LIMIT :most
+    finished_at, 0 AS place, now_ms() AS now
+FROM jobs WHERE id < :after_id
+ORDER BY id DESC LIMIT :most
+
+-- name: queued
+-- For people; a bounded page by the index of what is queued, the longest due first.
+SELECT id, type, target, state, attempts, max_attempts, run_at, holder, lease_until, last_error, created_at,
+    finished_at, run_at AS place, now_ms() AS now
+FROM jobs WHERE state = 'queued' AND (run_at, id) > (CAST(:after_place AS bigint), :after_id)
+ORDER BY run_at, id LIMIT :most
+
+-- name: claimed
+-- For people; a bounded page by the index of what is claimed, the first lease to end first.
+SELECT id, type, target, state, attempts, max_attempts, run_at, holder, lease_until, last_error, created_at,
+    finished_at, lease_until AS place, now_ms() AS now
+FROM jobs WHERE state = 'claimed' AND (lease_until, id) > (CAST(:after_place AS bigint), :after_id)
+ORDER BY lease_until, id LIMIT :most
+
+-- name: ended
+-- For people; a bounded page by the index of what ended in this state, the latest first.
+SELECT id, type, target, state, attempts, max_attempts, run_at, holder, lease_until, last_error, created_at,
+    finished_at, finished_at AS place, now_ms() AS now
+FROM jobs WHERE state = :state AND finished_at IS NOT NULL
+    AND (finished_at, id) < (CAST(:after_place AS bigint), :after_id)
+ORDER BY finished_at DESC, id DESC LIMIT :most
 
 -- name: figures
 -- One row, whatever is in the table: each count goes by an index of its own and ends at `most`, since people
@@ -161,7 +183,7 @@ SELECT now_ms() AS now,
     (SELECT min(run_at) FROM jobs WHERE state = 'queued' AND run_at <= (SELECT now_ms())) AS due_since,
     (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'queued' AND run_at < (SELECT now_ms()) - :late_ms
         ORDER BY run_at, id LIMIT :most_literal) AS some_overdue) AS overdue,
-    (SELECT max(finished_at) FROM jobs WHERE state = 'dead') AS dead_at
+    (SELECT max(finished_at) FROM jobs WHERE state = 'dead' AND finished_at IS NOT NULL) AS dead_at
 
 -- name: ended_badly
 -- The newest that were given up, counted by code; each kind goes by its index and ends at `most`.

@@ -41,8 +41,8 @@ UPDATE locks SET holder = NULL, operation = NULL, actor = NULL, held_until = 0
 WHERE key = :key AND fence = :fence AND holder = :holder
 
 -- name: free
--- By an operator: only an expired lease, or one held further ahead than any lease lasts (a clock jumped). Its
--- operation stays, so that the next holder learns what was interrupted.
+-- By an administrator, who has seen this fence: only an expired lease, or one held further ahead than any lease
+-- lasts (a clock jumped). Its operation stays, so that the next holder learns what was interrupted.
 UPDATE locks SET holder = NULL, actor = NULL, held_until = 0, fence = fence + 1
-WHERE key = :key AND holder IS NOT NULL
+WHERE key = :key AND fence = :fence AND holder IS NOT NULL
     AND (held_until < now_ms() OR held_until > now_ms() + :ttl_ms)

@@ -16,11 +16,10 @@ RETURNING now_ms() AS now,
         WHERE CASE WHEN replace(:known, '|' || definition || '|', '') <> :known
             THEN next_at <= now_ms() OR planned_at > now_ms()
             ELSE next_at < now_ms() - 3600000 END) AS unsettled,
-    CASE WHEN EXISTS (SELECT 1 FROM jobs
-            WHERE state = 'succeeded' AND finished_at < (SELECT now_ms()) - :keep_ms)
-        OR EXISTS (SELECT 1 FROM jobs WHERE state = 'failed' AND finished_at < (SELECT now_ms()) - :keep_failed_ms)
-        OR EXISTS (SELECT 1 FROM jobs WHERE state = 'dead' AND finished_at < (SELECT now_ms()) - :keep_failed_ms)
-        OR EXISTS (SELECT 1 FROM workers old WHERE old.ticked_at < (SELECT now_ms()) - 86400000)
+    CASE WHEN (SELECT min(finished_at) FROM jobs WHERE state = 'succeeded' AND finished_at IS NOT NULL) < now_ms() - :keep_ms
+        OR (SELECT min(finished_at) FROM jobs WHERE state = 'failed' AND finished_at IS NOT NULL) < now_ms() - :keep_failed_ms
+        OR (SELECT min(finished_at) FROM jobs WHERE state = 'dead' AND finished_at IS NOT NULL) < now_ms() - :keep_failed_ms
+        OR (SELECT min(old.ticked_at) FROM workers old) < now_ms() - 86400000
     THEN 1 ELSE 0 END AS has_old
 
 -- name: forget
