@@ -118,6 +118,22 @@ def test_a_store_that_is_gone_is_four_with_the_sentence(program):
     assert told.err
 
 
+def test_where_no_worker_runs_that_stands_first(connected):
+    campaign(connected, "sending")
+    connected.run("tick")
+    connection = sqlite3.connect(connected.database)
+    connection.execute(
+        "UPDATE workers SET ticked_at = ticked_at - 3600000, claimed_at = claimed_at - 3600000"
+    )
+    connection.commit()
+    connection.close()
+    done = connected.run("status", "--check")
+    assert done.code == 5
+    assert done.out.startswith("Nothing is running.   checked ")
+    assert "  Do     campaignbridge worker" in done.out.splitlines()
+    assert connected.run("status", "--json").document["standstill"] == "no_tick"
+
+
 def test_status_asks_no_provider(connected, server):
     campaign_id = campaign(connected, "sending")
     flagged(connected, campaign_id)

@@ -5,11 +5,14 @@ import pytest
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.need import COMMANDS, FLAGS, OTHERS, STOPPED
 from campaignbridge.flows.status import LISTED
+from campaignbridge.store import migrate
 from campaignbridge.store.unit import Store
-from support.stores import Counting, enqueue
+from support.stores import Counting, enqueue, seed_campaign
 from support.world import DANA, HOUR_MS, KEY, MINUTE_MS, refused
 
 pytest_plugins = ["support.stores", "support.world"]
+
+VERSIONS = [migration.version for migration in migrate.migrations("sqlite")]
 
 
 def shown(world, actor=DANA):
@@ -187,9 +190,10 @@ def test_a_dead_watch_is_told_once_as_its_campaign(world):
     assert (need.target, need.reason) == (campaign_id, "watch_failed")
 
 
-def test_a_watch_that_is_two_hours_late_is_stuck(world):
+def test_a_watch_that_fails_for_two_hours_is_stuck(world):
     campaign_id = world.sending()
     due = world.campaign(campaign_id).look_at
+    world.home.rows("UPDATE jobs SET attempts = 3, last_error = 'handler_exception'")
     world.later(ms=due - world.now() + 2 * HOUR_MS - MINUTE_MS)
     assert shown(world).total == 0
     world.later(minutes=2)
@@ -197,6 +201,23 @@ def test_a_watch_that_is_two_hours_late_is_stuck(world):
     assert (need.target, need.reason, need.since) == (campaign_id, "watch_stuck", due)
     world.bridge.tick()
     assert shown(world).total == 0
+
+
+def test_a_watch_that_only_waits_for_a_worker_is_told_as_the_workers_matter(world):
+    world.bridge.tick()
+    world.sending()
+    world.later(hours=5)
+    found = shown(world)
+    assert (found.total, found.standstill) == (0, "no_tick")
+    world.bridge.tick()
+    assert not shown(world).needs_person
+
+
+def test_a_campaign_whose_watch_has_no_job_is_stuck(world):
+    world.sending()
+    world.home.rows("DELETE FROM jobs")
+    world.later(hours=3)
+    assert only(world).reason == "watch_stuck"
 
 
 def test_an_archived_campaign_needs_nobody(world):
@@ -293,3 +314,23 @@ def test_no_name_that_holds_an_address_leaves_by_status(world):
 
 def test_every_reason_has_a_sentence_and_every_command_fits_a_reason():
     assert set(COMMANDS) <= set(STOPPED) | set(FLAGS) | set(OTHERS)
+
+
+@pytest.mark.parametrize("earlier", [version for version in VERSIONS if version < 4])
+def test_an_upgrade_finds_what_needed_a_person_before(empty_home, earlier):
+    database = empty_home.open()
+    migrate.upgrade(database, target=earlier)
+    for campaign_id, flag, reason in (
+        ("cmp_a", "sent_zero", None),
+        ("cmp_b", None, "missing"),
+        ("cmp_c", None, None),
+    ):
+        seed_campaign(empty_home, campaign_id)
+        empty_home.rows(
+            "UPDATE campaigns SET flag = ?, stopped_reason = ? WHERE id = ?", flag, reason, campaign_id
+        )
+    migrate.upgrade(database)
+    found = empty_home.rows("SELECT target, reason, since FROM needs ORDER BY target")
+    assert [tuple(row.values()) for row in found] == [("cmp_a", "sent_zero", 1), ("cmp_b", "missing", 1)]
+    migrate.downgrade(database, target=earlier)
+    assert empty_home.rows("SELECT flag FROM campaigns WHERE id = 'cmp_a'") == [{"flag": "sent_zero"}]

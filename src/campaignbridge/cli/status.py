@@ -29,8 +29,8 @@ AGES = {
 }
 REQUESTS = {"pending": "not answered yet", "unknown": "not confirmed"}
 STANDSTILLS = {
-    "no_tick": "Nothing is running: nothing is sent, watched or checked.",
-    "work_stalled": "Work stands still: workers tick, and nobody asks for work.",
+    "no_tick": ("Nothing is running.", "Nothing is sent, watched or checked until a worker runs."),
+    "work_stalled": ("Work stands still.", "Workers tick, and nobody asks for work."),
 }
 COLUMN = 13
 MOST_WORKERS = 5
@@ -63,6 +63,7 @@ def document(found: "Status") -> dict[str, Any]:
         "checked_at": found.now,
         "needs_person": found.total,
         "exact": found.exact,
+        "standstill": found.standstill or None,
         "needs": [_need(one) for one in found.needs],
         "campaigns": dict(found.states),
         "scheduled": [asdict(one) for one in found.upcoming],
@@ -90,13 +91,11 @@ def _need(one: "Need") -> dict[str, Any]:
 
 def headline(found: "Status") -> str:
     """Return `2 things need a person.`, in the right number."""
-    if found.standstill and not found.total:
-        return "Somebody must start a worker."
-    if not found.total:
-        return "Nothing needs a person."
-    if found.total == 1:
-        return "1 thing needs a person."
-    return f"{_counted(found.total)} things need a person."
+    if found.total:
+        told = f"{_counted(found.total)} thing{'s need' if found.total != 1 else ' needs'} a person."
+    else:
+        told = "" if found.standstill else "Nothing needs a person."
+    return f"{STANDSTILLS.get(found.standstill, ('', ''))[0]} {told}".strip()
 
 
 def lines(found: "Status") -> list[str]:
@@ -123,14 +122,16 @@ def _standstill(found: "Status") -> list[str]:
         return []
     last = found.health.last_tick
     since = (
-        f"{dated(last)} ({age(found.now - last)})" if last is not None else "ever: no worker has ticked yet"
+        f"{dated(last)} ({age(found.now - last)})"
+        if last is not None
+        else "the beginning: no worker has ticked yet"
     )
     rows = [
         ("Since", since),
         ("Do", "campaignbridge worker"),
         ("Help", f"campaignbridge help {found.standstill}"),
     ]
-    return [f"! {STANDSTILLS[found.standstill]}", *terminal.facts(rows, indent=2, column=7), ""]
+    return [f"! {STANDSTILLS[found.standstill][1]}", *terminal.facts(rows, indent=2, column=7), ""]
 
 
 def _told(one: "Need", now: int) -> list[str]:

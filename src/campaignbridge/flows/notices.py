@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.errors import Refusal
-from campaignbridge.domain.job import Done, Handler, Job, JobOutcome, Request, Retry
+from campaignbridge.domain.job import Done, Handler, Job, JobOutcome, Request, Retry, job_id
 from campaignbridge.domain.notice import Message, of_many, of_need, of_test
 from campaignbridge.domain.recurring import Every, Recurring
 from campaignbridge.flows.amounts import count
@@ -68,7 +68,8 @@ def collect(wiring: Wiring) -> JobOutcome:
             ids.append(wiring.new_id("ntc"))
             unit.notices.make_summary(ids[-1], others=others)
         requests = [send_request(notice_id, name) for notice_id in ids for name in wiring.notice_targets]
-        unit.jobs.enqueue_many([(wiring.new_id("job"), request) for request in requests])
+        at = wiring.clock.mark().wall_ms
+        unit.jobs.enqueue_many([(job_id(at, wiring.chance.token(8)), request) for request in requests])
     return Done()
 
 

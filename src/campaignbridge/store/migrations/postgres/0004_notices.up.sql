@@ -45,13 +45,17 @@ CREATE INDEX attempts_unresolved ON attempts (status, created_at)
 CREATE INDEX jobs_dead ON jobs (type, last_error, finished_at, id) WHERE state = 'dead';
 
 -- Everything that needs a person, in one place: what Status lists is what notices tell. A watch that is two hours
--- late is stuck: an outage flags its campaigns after one. A watch job that died has handed its campaign over.
+-- late is stuck (an outage flags its campaigns after one), unless its job only waits for a worker: that is one
+-- matter of the workers, not one of each campaign. A watch job that died has handed its campaign over.
 CREATE VIEW needs AS
 SELECT 'campaign' AS kind, id AS target, need AS reason, need_since AS since, 1::bigint AS n, NULL::text COLLATE "C" AS example
 FROM campaigns WHERE need IS NOT NULL
 UNION ALL
-SELECT 'campaign', id, 'watch_stuck', look_at, 1, NULL
-FROM campaigns WHERE look_at < (SELECT now_ms()) - 7200000 AND need IS NULL
+SELECT 'campaign', c.id, 'watch_stuck', c.look_at, 1, NULL
+FROM campaigns c
+WHERE c.look_at < (SELECT now_ms()) - 7200000 AND c.need IS NULL
+    AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.dedupe_key = 'watch_campaign:campaign:' || c.id
+        AND j.state IN ('queued', 'claimed') AND j.attempts = 0)
 UNION ALL
 SELECT 'connection', id, 'credential_refused', refused_at, 1, NULL
 FROM connections WHERE refused_at IS NOT NULL AND disconnected_at IS NULL
