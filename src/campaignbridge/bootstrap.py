@@ -1,8 +1,9 @@
 """The only file that knows every part: Settings -> Bridge."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from campaignbridge.engine.worker import Worker
 from campaignbridge.flows.doctor import Subject
 from campaignbridge.flows.gate import AccountGate
 from campaignbridge.flows.identity import keep_watch
+from campaignbridge.flows.notices import COLLECTING, collect_handler, send_handler
 from campaignbridge.flows.refusals import copy_paused
 from campaignbridge.flows.sweep import EVERY_S as SWEEP_EVERY_S
 from campaignbridge.flows.sweep import sweep_handler
@@ -24,10 +26,11 @@ from campaignbridge.flows.watch import watch_handler
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.host import HostChance, HostClock, machine_identity, process_identity
 from campaignbridge.observe import job_log
-from campaignbridge.ports import Chance, Clock, Provider
-from campaignbridge.settings import Settings, from_environment, settings_text
+from campaignbridge.ports import Chance, Clock, NoticeTarget, Provider
+from campaignbridge.settings import Settings, from_environment, secret_of, settings_text
 from campaignbridge.store.unit import Store
 from campaignbridge.store.vault import KeyRing, Vault, new_ring_line
+from campaignbridge.targets import WEBHOOK, Target, decoded
 
 if TYPE_CHECKING:
     from campaignbridge.store.backup import Copy, Restored
@@ -59,6 +62,7 @@ def open_bridge(database: str | None = None, *, settings: Settings | None = None
         chosen.test_domains,
         vault,
         place=place,
+        notice_targets=notice_openers(chosen, clock),
     )
 
 
@@ -285,12 +289,16 @@ def assemble(  # noqa: PLR0917  the list of parts is the point
     vault: Vault | None = None,
     recurring: tuple[Recurring, ...] = RECURRING,
     place: Place | None = None,
+    notice_targets: Mapping[str, Callable[[], NoticeTarget]] | None = None,
 ) -> Bridge:
     """Put a bridge together from its parts. Without a vault it can't keep keys, only names of variables."""
-    wiring = Wiring(store, opener, clock, chance, holder, duties_separated, test_domains, place)
-    handlers: dict[str, Handler] = {
-        handler.type: handler for handler in (watch_handler(wiring), sweep_handler(wiring))
-    }
+    wiring = Wiring(
+        store, opener, clock, chance, holder, duties_separated, test_domains, place, notice_targets or {}
+    )
+    made = (watch_handler(wiring), sweep_handler(wiring), collect_handler(wiring), send_handler(wiring))
+    handlers: dict[str, Handler] = {handler.type: handler for handler in made}
+    if notice_targets:
+        recurring = (*recurring, COLLECTING)
     assert all(one.type in handlers for one in recurring), "a recurring job has no handler"
     worker = Worker(
         store,
@@ -326,6 +334,33 @@ def provider_opener(
             raise InvalidInput(str(error), todo="Check --provider, --base-url and the key.") from None
 
     return opener
+
+
+def notice_openers(settings: Settings, clock: Clock) -> dict[str, Callable[[], NoticeTarget]]:
+    """Return what opens each notice target, by name. Its secret is looked up when it is opened."""
+    return {target.name: partial(open_notice_target, target, clock) for target in settings.notices}
+
+
+def open_notice_target(target: Target, clock: Clock) -> NoticeTarget:
+    """Open one notice target; nobody is contacted. Raises `InvalidInput`, which never repeats a secret."""
+    secret = secret_of(target)
+    try:
+        if target.kind == WEBHOOK:
+            from campaignbridge.notices.webhook import SignedWebhook
+
+            return SignedWebhook(target.url, decoded(secret, name=target.name), clock)
+        from campaignbridge.notices.through_apprise import ThroughApprise
+
+        return ThroughApprise(secret)
+    except ImportError:
+        raise InvalidInput(
+            f"The notice target {target.name} needs Apprise, which is not installed here.",
+            todo="Install campaignbridge[notices].",
+        ) from None
+    except ValueError as error:
+        raise InvalidInput(
+            f"The notice target {target.name}: {error}", todo="Correct the settings."
+        ) from None
 
 
 def behind_gates(

@@ -21,6 +21,7 @@ from campaignbridge.flows import (
     handoff,
     health,
     identity,
+    notices,
     reconcile,
     reducing,
     releasing,
@@ -28,6 +29,7 @@ from campaignbridge.flows import (
     testing,
     views,
 )
+from campaignbridge.flows import status as statuses
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
 from campaignbridge.store.campaigns import Dossier
@@ -347,6 +349,14 @@ class Bridge:
     def requeue_job(self, job_id: str, *, actor: Actor) -> None:
         """Queue a failed or dead job anew, of a type that is safe to repeat."""
         releasing.requeue_job(self.wiring, job_id, safe_types=self._safe_types, actor=actor)
+
+    def status(self, *, actor: Actor) -> statuses.Status:
+        """Return what needs a person, oldest first, and how everything else stands."""
+        return statuses.status(self.wiring, actor=actor, repeatable=self._safe_types)
+
+    def try_notices(self, *, actor: Actor) -> list[notices.Told]:
+        """Send a test notice to every target; return what each answered."""
+        return notices.try_targets(self.wiring, actor=actor)
 
     @property
     def _safe_types(self) -> frozenset[str]:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from campaignbridge.domain.notice import Message
 from campaignbridge.domain.provider import (
     Account,
     Draft,
@@ -233,6 +234,17 @@ class Provider(Reader, Protocol):
     # repeatable writes
     def sync_draft(self, remote_id: str, draft: Draft, *, limit_ms: int) -> Outcome[None]:
         """Assert title, envelope and content of a draft anew. Never touches its audience."""
+        ...
+
+
+class NoticeTarget(Protocol):
+    """One place where notices go."""
+
+    def tell(self, message: Message, *, limit_ms: int) -> str | None:
+        """Hand it over once, within the limit; return None when it was taken, else a stable code of why not.
+
+        Not taken may still have been read: whoever tries again uses the same id. The code names no secret.
+        """
         ...
 
 

@@ -53,7 +53,7 @@ def statuses(checks):
 
 ALL = [
     "settings_file", "secrets", "reachable", "schema", "disk", "integrity", "clock", "installation", "last_tick",
-    "stuck_jobs", "dead_jobs", "connection:news", "needs_you", "unresolved",
+    "stuck_jobs", "dead_jobs", "notices", "connection:news", "needs_you", "unresolved",
 ]  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def test_for_people_it_reads_as_groups_of_lines_and_a_sum(connected):
         "Settings", "Store", "Work", "Providers", "Campaigns",
     ]  # fmt: skip
     assert "  ok    news          Mailchimp, key accepted" in lines
-    assert lines[-1] == "0 failed, 14 ok"
+    assert lines[-1] == "0 failed, 15 ok"
     assert all(len(line) <= 80 for line in lines)
 
 
@@ -201,7 +201,8 @@ def test_warnings_end_with_five_only_when_they_are_to_count(connected):
     change(connected, "UPDATE campaigns SET flag = 'sent_zero'")
     code, checks = looked(connected)
     assert (code, statuses(checks)["needs_you"]) == (0, "warn")
-    assert campaign_id in checks["needs_you"]["fix"]
+    assert campaign_id in checks["needs_you"]["summary"]
+    assert checks["needs_you"]["fix"] == "campaignbridge status"
     assert looked(connected, "--strict")[0] == 5
 
 

@@ -216,6 +216,22 @@ PAGES: dict[str, Page] = {
         READS,
         ("campaigns show ID says what is known.", "See that a worker runs."),
     ),
+    "watch_stuck": Page(
+        "The campaign should have been looked at more than two hours ago. Its own record was not read since.",
+        "A worker looks as soon as it gets there. Nothing is sent by that.",
+        (
+            "See that a worker runs: campaignbridge doctor.",
+            "campaigns reconcile ID looks once by hand.",
+        ),
+    ),
+    "notice_undelivered": Page(
+        "A notice could not be handed to one of its targets. Nothing else is touched by that.",
+        "It is tried again for about two hours, then given up as a dead job. No notice tells of it: status does.",
+        (
+            "notices test tries every target now, and says what each answered.",
+            "Correct the target in the settings, then jobs requeue JOB tells it, if it is still needed.",
+        ),
+    ),
     # what preflight finds
     "subject_missing": _content("There is no subject.", "Give one with --subject."),
     "sender_missing": _content(

@@ -14,8 +14,11 @@ from pathlib import Path
 from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.errors import Refusal
 from campaignbridge.domain.provider import Accepted, Account, Ambiguous, Category, Outcome, Refused
+from campaignbridge.flows.amounts import age as _age
+from campaignbridge.flows.amounts import count as _count
 from campaignbridge.flows.health import LATE_MS, Health, look, warnings
 from campaignbridge.flows.identity import ADOPTING, IDLE, Whereabouts, as_copy
+from campaignbridge.flows.notices import configured
 from campaignbridge.ports import Clock, Database, Provider, Row, Transaction
 from campaignbridge.settings import Settings
 from campaignbridge.store.unit import Unit
@@ -341,13 +344,21 @@ def _with_seal(found: Finding, connection: Connection, subject: Subject) -> Find
     return Finding("warn", told, fix=f"campaignbridge connections verify {connection.id}")
 
 
+def _notices(subject: Subject) -> Finding:
+    told, wrong = configured(subject.chosen)
+    if not wrong:
+        return Finding("ok", told)
+    return Finding("warn", told, wrong, "campaignbridge notices test", "notice_undelivered")
+
+
 def _needs_you(subject: Subject) -> Finding:
     with subject.reading() as tx:
         row = tx.one("doctor.need_person")
     if row is None:
-        return Finding("ok", "no campaign")
-    told = f"{_count(row['n'], 'campaign')}, {row['id']} for {_age(row['now'] - row['state_changed_at'])}"
-    return Finding("warn", told, "", f"campaignbridge campaigns show {row['id']}", row["reason"])
+        return Finding("ok", "nothing")
+    told = f"{_count(row['n'], 'thing')}, {row['kind']} {row['target']} for {_age(row['now'] - row['since'])}"
+    page = "jobs_dead" if row["kind"] == "job" else row["reason"]
+    return Finding("warn", told, "", "campaignbridge status", page)
 
 
 def _unresolved(subject: Subject) -> Finding:
@@ -379,6 +390,7 @@ CHECKS = (
     Check("last_tick", "Work", "last tick", "schema", _last_tick),
     Check("stuck_jobs", "Work", "stuck jobs", "schema", _stuck),
     Check("dead_jobs", "Work", "dead jobs", "schema", _dead),
+    Check("notices", "Work", "notices", "settings_file", _notices),
     Check("needs_you", "Campaigns", "needs you", "schema", _needs_you),
     Check("unresolved", "Campaigns", "unresolved", "schema", _unresolved),
 )
@@ -387,17 +399,3 @@ CHECKS = (
 def _only(row: Row | None) -> Row:
     assert row is not None, "the statement always gives a row"
     return row
-
-
-def _count(number: int, one: str, more: str = "") -> str:
-    return f"{number:,} {one if number == 1 else more or one + 's'}"
-
-
-def _age(ms: int) -> str:
-    minutes = max(0, ms) // 60_000
-    if minutes < 2:
-        return f"{max(0, ms) // 1000} s"
-    hours, rest = divmod(minutes, 60)
-    if hours >= 48:
-        return f"{hours // 24} days"
-    return f"{hours} h {rest} min" if hours else f"{minutes} min"

@@ -1,12 +1,12 @@
 """What every flow is handed: the store, the providers, local time, chance, and who this process is."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.installation import Place
 from campaignbridge.domain.job import Request, job_id
-from campaignbridge.ports import Chance, Clock, Provider
+from campaignbridge.ports import Chance, Clock, NoticeTarget, Provider
 from campaignbridge.store.unit import Store, Unit
 
 
@@ -22,6 +22,7 @@ class Wiring:
     duties_separated: bool = False  # whoever approves may not send
     test_domains: frozenset[str] = frozenset()  # where tests may go; empty: anywhere
     place: Place | None = None  # where this process finds the store; None: in memory, or nobody looked
+    notice_targets: Mapping[str, Callable[[], NoticeTarget]] = field(default_factory=dict)  # opened by name
 
     def new_id(self, prefix: str) -> str:
         """Return a fresh opaque id such as `cmp_7k2f9x0q1z3m`."""

@@ -13,8 +13,10 @@ from campaignbridge.store.jobs import Jobs
 from campaignbridge.store.ledger import Ledger
 from campaignbridge.store.limits import Limits
 from campaignbridge.store.locks import Locks
+from campaignbridge.store.notices import Notices
 from campaignbridge.store.recurring import RecurringJobs
 from campaignbridge.store.remotes import Remotes
+from campaignbridge.store.status import StatusReads
 from campaignbridge.store.workers import Workers
 
 
@@ -35,6 +37,8 @@ class Unit:
         self.limits = Limits(tx)
         self.discoveries = Discoveries(tx)
         self.identity = Installation(tx)
+        self.status = StatusReads(tx)
+        self.notices = Notices(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""

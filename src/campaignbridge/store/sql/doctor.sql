@@ -18,12 +18,10 @@ WHERE connection_id = :connection_id AND state <> 'archived'
         OR stopped_reason IN ('credential_refused', 'other_account'))
 
 -- name: need_person
--- The one that has waited longest, and how many there are; no row when there is none. What was archived is done
--- with.
-SELECT id, coalesce(stopped_reason, flag) AS reason, state_changed_at, count(*) OVER () AS n, now_ms() AS now
-FROM campaigns
-WHERE (stopped_reason IS NOT NULL OR flag IS NOT NULL) AND state <> 'archived'
-ORDER BY state_changed_at, id LIMIT 1
+-- What has waited longest for a person, and how much there is, counted to a bound; no row when there is nothing.
+SELECT kind, target, reason, since, now_ms() AS now,
+    (SELECT count(*) FROM (SELECT 1 FROM needs LIMIT 10001) AS counted) AS n
+FROM needs ORDER BY since, kind, target, reason LIMIT 1
 
 -- name: unresolved
 -- The oldest unresolved request, and how many are older than an hour and a day; no row when there is none. Tests
