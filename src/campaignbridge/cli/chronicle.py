@@ -141,6 +141,13 @@ def _of_watching(kind: str, event: Mapping[str, Any], provider: str) -> str:
         case "followed":
             changed = ", changed there and not by us" if data.get("unexplained") else ""
             return f"{checked}: {says}{changed}{_now(data)}"
+        case "webhook_heard":
+            word = f"{provider} sent word: {_word(data.get('provider_says') or 'something happened')}"
+            return (
+                f"{word}. It is looked at, and checks go on"
+                if data.get("restarted")
+                else f"{word}. It is looked at"
+            )
         case "watch_stopped":
             why = f"Checks stopped: {_word(data.get('reason'))}"
             read = data.get("provider_says") or data.get("reason") == "missing"
