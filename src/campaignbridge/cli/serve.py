@@ -3,13 +3,18 @@
 import signal
 import threading
 from types import FrameType
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from campaignbridge.cli import terminal
 from campaignbridge.cli.session import session
 from campaignbridge.cli.working import start_log
+
+if TYPE_CHECKING:
+    from socket import socket
+
+    from campaignbridge import Bridge
 
 
 def serve(
@@ -35,9 +40,7 @@ def serve(
       campaignbridge serve --port 8080
       campaignbridge connections webhook news --public-url https://hooks.example.org
     """  # noqa: D301  the \b is meant: it keeps the lines of an example
-    from campaignbridge.engine.runtime import Runtime
-    from campaignbridge.server.app import make_app
-    from campaignbridge.server.listening import Listener, bind
+    from campaignbridge.server.listening import bind
 
     start_log()
     with session() as here:
@@ -45,35 +48,40 @@ def serve(
             listening = bind(host, port)
         except OSError as error:
             raise _not_to_be_had(host, port, error) from None
-        place = _place(host, listening.getsockname()[1])
-        listener, runtime = (
-            Listener(make_app(here.bridge), listening),
-            Runtime(here.bridge.worker, threads=threads),
-        )
-
-        def stop(_signal: int, _frame: FrameType | None) -> None:
-            runtime.stopping.set()
-
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, stop)  # from here on, before the runtime listens itself
-
-        def answer() -> None:
-            try:
-                listener.run()
-            finally:
-                runtime.stopping.set()  # one without the other would be half a service
-
-        answering = threading.Thread(target=answer, name="http")
-        answering.start()
         terminal.hint(
-            f"Listening on {place} and working with {threads} threads. Ctrl-C stops after what runs."
+            f"Listening on {_place(host, listening.getsockname()[1])}. Ctrl-C stops after what runs."
         )
-        try:
-            runtime.run()
-        finally:
-            listener.stop()
-            answering.join()
+        _run(here.bridge, listening, threads)
     terminal.answer({"stopped": True}, ["Stopped."])
+
+
+def _run(bridge: "Bridge", listening: "socket", threads: int) -> None:
+    """Answer in one thread and work in others until a signal, or until one of the two ends."""
+    from campaignbridge.engine.runtime import Runtime
+    from campaignbridge.server.app import make_app
+    from campaignbridge.server.listening import Listener
+
+    listener, runtime = Listener(make_app(bridge), listening), Runtime(bridge.worker, threads=threads)
+
+    def stop(_signal: int, _frame: FrameType | None) -> None:
+        runtime.stopping.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)  # from here on, before the runtime listens itself
+
+    def answer() -> None:
+        try:
+            listener.run()
+        finally:
+            runtime.stopping.set()  # one without the other would be half a service
+
+    answering = threading.Thread(target=answer, name="http")
+    answering.start()
+    try:
+        runtime.run()
+    finally:
+        listener.stop()
+        answering.join()
 
 
 def _place(host: str, port: int) -> str:
