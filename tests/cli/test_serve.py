@@ -54,7 +54,7 @@ def test_a_campaign_is_sent_to_its_end_by_a_webhook_within_seconds(connected, se
         campaign_id = campaign(connected, "sending")
 
         def state():
-            return connected.run("campaigns", "show", campaign_id, "--json").document["campaign"]["state"]
+            return connected.run("campaigns", "show", campaign_id, "--json").document["state"]
 
         until(lambda: state() == "sent")
     finally:

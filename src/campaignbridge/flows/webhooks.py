@@ -124,9 +124,9 @@ def process(wiring: Wiring, job: Job) -> JobOutcome:
         with wiring.store.unit() as unit:
             _look_at(wiring, unit, event)
     with wiring.store.unit() as unit:
-        unit.webhooks.overflow(connection_id, most=MOST_PARKED)
+        unit.webhooks.overflow(connection_id, most=MOST_PARKED, chunk=PURGE_CHUNK)
         unit.webhooks.purge(connection_id, keep_ms=KEEP_SETTLED_MS, chunk=PURGE_CHUNK)
-        unit.webhooks.trim(connection_id, most=MOST_SETTLED)
+        unit.webhooks.trim(connection_id, most=MOST_SETTLED, chunk=PURGE_CHUNK)
         next_at = unit.webhooks.next_at(connection_id, keep_ms=KEEP_SETTLED_MS)
     return Done() if next_at is None else Again(at=next_at)
 

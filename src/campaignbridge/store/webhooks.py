@@ -160,22 +160,27 @@ class Webhooks:
         """Have an event wait for its campaign; False when it has waited as long as it may."""
         return self._tx.run("webhooks.park", **event.key, keep_ms=keep_ms) == 1
 
-    def overflow(self, connection_id: str, *, most: int) -> int:
-        """Give up the oldest parked events beyond `most`; return how many there were."""
-        return self._tx.run("webhooks.overflow", connection_id=connection_id, most=most)
+    def overflow(self, connection_id: str, *, most: int, chunk: int) -> int:
+        """Give up parked events beyond the newest `most`, up to `chunk`; return how many there were."""
+        return self._beyond("webhooks.overflow", connection_id, most, chunk)
 
     def purge(self, connection_id: str, *, keep_ms: int, chunk: int) -> int:
-        """Delete about `chunk` settled events that are older than that; return how many there were."""
-        return self._tx.run("webhooks.purge", connection_id=connection_id, keep_ms=keep_ms, chunk=chunk)
+        """Delete up to `chunk` settled events that are older than that; return how many there were."""
+        return self._tx.run(
+            "webhooks.purge", connection_id=connection_id, keep_ms=keep_ms, chunk_literal=chunk
+        )
 
-    def trim(self, connection_id: str, *, most: int) -> int:
-        """Delete the oldest settled events beyond `most`; return how many there were."""
-        return self._tx.run("webhooks.trim", connection_id=connection_id, most=most)
+    def trim(self, connection_id: str, *, most: int, chunk: int) -> int:
+        """Delete settled events beyond the newest `most`, up to `chunk`; return how many there were."""
+        return self._beyond("webhooks.trim", connection_id, most, chunk)
 
     def next_at(self, connection_id: str, *, keep_ms: int) -> int | None:
         """Return when there is something to do again; None when nothing is stored."""
         row = self._tx.one("webhooks.next_at", connection_id=connection_id, keep_ms=keep_ms)
         return None if row is None else row["at"]
+
+    def _beyond(self, name: str, connection_id: str, most: int, chunk: int) -> int:
+        return self._tx.run(name, connection_id=connection_id, most_literal=most, chunk_literal=chunk)
 
 
 def _endpoint_of(row: Row) -> Endpoint:
