@@ -1,6 +1,6 @@
 """The application layer's front door: what every surface calls. No rule lives here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
@@ -116,11 +116,9 @@ class Bridge:
         key = Secret(signing_key) if isinstance(signing_key, str) else signing_key
         return webhook_address.sign_webhook(self.wiring, self.vault, ref, signing_key=key, actor=actor)
 
-    def receive_webhook(
-        self, connection_id: str, secret: str, headers: Mapping[str, str], body: bytes
-    ) -> webhooks.Reception:
-        """Store what a provider posted. It takes no actor: the address is what lets it in."""
-        return webhooks.receive(self.wiring, self.vault, connection_id, secret, headers=headers, body=body)
+    def receive_webhooks(self, posted: Sequence[webhooks.Posted]) -> list[webhooks.Reception]:
+        """Store what providers posted, in one commit. It takes no actor: the address is what lets it in."""
+        return webhooks.receive(self.wiring, self.vault, posted)
 
     # campaigns
     def create(self, new: authoring.NewCampaign, *, actor: Actor) -> Dossier:

@@ -21,10 +21,10 @@ class Dying:
     def __init__(self, bridge: Bridge, *, before: bool) -> None:
         self.bridge, self.before = bridge, before
 
-    def receive_webhook(self, *args):
+    def receive_webhooks(self, posted):
         if self.before:
             os.kill(os.getpid(), signal.SIGKILL)
-        self.bridge.receive_webhook(*args)
+        self.bridge.receive_webhooks(posted)
         os.kill(os.getpid(), signal.SIGKILL)
 
     def close(self) -> None:

@@ -33,6 +33,11 @@ class StoredEvent:
     verified: bool
 
     @property
+    def order(self) -> tuple[str, str, str, str, int]:
+        """Its natural key, to sort by."""
+        return self.connection_id, self.kind, self.audience, self.subject, self.fired_at
+
+    @property
     def key(self) -> dict[str, object]:
         """What it is known by."""
         return {
@@ -93,9 +98,12 @@ class Webhooks:
             == 1
         )
 
+    def heard(self, connection_id: str) -> None:
+        """Note that something came, for people."""
+        self._tx.run("webhooks.heard", connection_id=connection_id)
+
     def keep(self, event: StoredEvent, *, most: int) -> bool:
         """Store an event to be looked at; False when it is known, or when `most` wait already."""
-        self._tx.run("webhooks.heard", connection_id=event.connection_id)
         return (
             self._tx.run(
                 "webhooks.keep",
