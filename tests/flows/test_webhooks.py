@@ -597,6 +597,33 @@ def test_a_signed_event_starts_a_stopped_watch(world, signing):
     assert world.events(campaign_id, "webhook_heard")[-1]["data"]["restarted"]
 
 
+def test_a_signed_event_rules_out_that_a_send_was_not_applied(world, signing):
+    """The provider says in its own name that it went, and then shows a draft for hours."""
+    campaign_id = world.drafted()
+    world.fault("send", "drop_before")
+    with refused("reconciliation_required"):
+        world.send(campaign_id)
+    hear_signed(signing, signing.about(world.remote_id(campaign_id)))
+    world.run(hours=30)
+    assert (world.statuses(campaign_id), world.campaign(campaign_id).stopped_reason) == (
+        ["unknown"],
+        "contradiction",
+    )
+    with refused("reconciliation_required"):
+        world.send(campaign_id, key="s2")
+    assert world.posts() == 1
+
+
+def test_an_unsigned_event_rules_nothing_out(world, address):
+    campaign_id = world.drafted()
+    world.fault("send", "drop_before")
+    with refused("reconciliation_required"):
+        world.send(campaign_id)
+    address.sent(campaign_id)
+    world.run(hours=30)
+    assert (world.statuses(campaign_id), world.state(campaign_id)) == (["failed"], "provider_draft")
+
+
 def test_no_event_starts_a_watch_that_stopped_on_its_key(world, signing):
     campaign_id = sent_there(world)
     world.key, kept = OTHER_KEY, world.key

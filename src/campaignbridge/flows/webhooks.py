@@ -11,10 +11,11 @@ Receiving, while the provider waits for its answer:
 Later, in a job that can be run again at any time, each event in a transaction of its own:
 5. The remote id is matched to a campaign of the same account. An unknown one is parked, a foreign one ignored.
 6. The campaign's watch is woken, at most once a minute. It reads at the provider, and judges what it reads by the
-   same rules as ever: an event is never evidence, and none leads to a delivery.
+   same rules as ever: no event settles anything, and none leads to a delivery.
 
-A stopped watch is started again by a verified event only: an unsigned one proves no more than that somebody knows
-the address, and a stop has its owner, a person.
+A verified event does two things more. That something was sent rules out "not applied": a draft that is read after
+it is a contradiction, for a person, and can't be sent again. And it starts a stopped watch. An unsigned one proves no
+more than that somebody knows the address.
 """
 
 import hashlib
@@ -72,7 +73,7 @@ class Reception(StrEnum):
 
 
 def hash_of(secret: str) -> str:
-    """Return what is stored of an address's secret; it has 190 bits, so no slow hash is needed."""
+    """Return what is stored of an address's secret; it has 200 bits, so no slow hash is needed."""
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
@@ -183,6 +184,8 @@ def _look_at(wiring: Wiring, unit: Unit, event: StoredEvent) -> None:
             unit.webhooks.settle(event, "unmatched")
         return
     outcome = _without_waking(event, match)
+    if event.verified and event.status == "sent" and outcome != "foreign":
+        unit.webhooks.vouch(match)
     if outcome is not None:
         unit.webhooks.settle(event, outcome)
     elif match.busy:

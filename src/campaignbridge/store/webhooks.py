@@ -54,6 +54,7 @@ class Match:
     """The campaign that a remote id belongs to, and what waking it depends on."""
 
     campaign_id: str
+    generation: int
     audience: str
     state: str
     stopped_reason: str | None
@@ -132,6 +133,7 @@ class Webhooks:
             return None
         return Match(
             campaign_id=row["campaign_id"],
+            generation=row["generation"],
             audience=row["audience"],
             state=row["state"],
             stopped_reason=row["stopped_reason"],
@@ -155,6 +157,10 @@ class Webhooks:
             )
             == 1
         )
+
+    def vouch(self, match: Match) -> None:
+        """Record that the provider signed that this was sent: no reading counts as "not sent" any more."""
+        self._tx.run("webhooks.vouch", campaign_id=match.campaign_id, generation=match.generation)
 
     def settle(self, event: StoredEvent, outcome: str) -> bool:
         """End an event; False when that was done before."""

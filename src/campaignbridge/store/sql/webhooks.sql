@@ -81,6 +81,10 @@ WHERE id = :id AND state NOT IN ('sent', 'cancelled', 'archived')
     AND NOT EXISTS (SELECT 1 FROM locks l WHERE l.key = 'campaign:' || campaigns.id AND l.holder IS NOT NULL
         AND l.held_until > now_ms())
 
+-- name: vouch
+-- The provider signed that it was sent; that is never unlearnt. By key.
+UPDATE remote_campaigns SET went = 1 WHERE campaign_id = :campaign_id AND generation = :generation AND went = 0
+
 -- name: settle
 -- An event is settled once: it still waits. By its key.
 UPDATE webhook_events SET due_at = NULL, settled_at = now_ms(), outcome = :outcome
