@@ -1,6 +1,6 @@
 """The application layer's front door: what every surface calls. No rule lives here."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -28,6 +28,8 @@ from campaignbridge.flows import (
     resolving,
     testing,
     views,
+    webhook_address,
+    webhooks,
 )
 from campaignbridge.flows import status as statuses
 from campaignbridge.flows.wiring import Wiring
@@ -119,6 +121,22 @@ class Bridge:
     ) -> discovery.Refreshed:
         """Read a listing at the provider, one reader at a time."""
         return discovery.refresh(self.wiring, connection, kind, audience=audience, actor=actor)
+
+    # webhooks
+    def open_webhook(
+        self, ref: str, *, public_url: str, replace: bool = False, actor: Actor
+    ) -> webhook_address.Opened:
+        """Make the address that a connection's provider may post to. It is told once and never again."""
+        return webhook_address.open_webhook(self.wiring, ref, public_url, replace=replace, actor=actor)
+
+    def sign_webhook(self, ref: str, *, signing_key: Secret | str, actor: Actor) -> Connection:
+        """Have only events count that the provider signed with this key."""
+        key = Secret(signing_key) if isinstance(signing_key, str) else signing_key
+        return webhook_address.sign_webhook(self.wiring, self.vault, ref, signing_key=key, actor=actor)
+
+    def receive_webhooks(self, posted: Sequence[webhooks.Posted]) -> list[webhooks.Reception]:
+        """Store what providers posted, in one commit. It takes no actor: the address is what lets it in."""
+        return webhooks.receive(self.wiring, self.vault, posted)
 
     # campaigns
     def create(self, new: authoring.NewCampaign, *, actor: Actor) -> Dossier:

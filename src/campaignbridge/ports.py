@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from campaignbridge.domain.connection import Secret
 from campaignbridge.domain.notice import Message
 from campaignbridge.domain.provider import (
     Account,
@@ -24,6 +25,7 @@ from campaignbridge.domain.provider import (
     Search,
     Sender,
 )
+from campaignbridge.domain.webhook import Heard, Unheard
 
 Row = Mapping[str, Any]
 
@@ -245,6 +247,18 @@ class NoticeTarget(Protocol):
 
         Not taken may still have been read: whoever tries again uses the same id. The code names no secret.
         """
+        ...
+
+
+class WebhookReader(Protocol):
+    """What a provider posts to us, read without its key. Header names are lower-case; the body is raw."""
+
+    def parse_webhook(self, headers: Mapping[str, str], body: bytes) -> Heard | Unheard:
+        """Return the event of a request, or why there is none."""
+        ...
+
+    def is_authentic(self, headers: Mapping[str, str], body: bytes, signing_key: Secret, now_ms: int) -> bool:
+        """Say whether this key signed the raw body within 300 s of now. Takes the same time for any digest."""
         ...
 
 

@@ -14,7 +14,7 @@ pytest_plugins = ["support.stores", "support.world"]
 MUTATIONS = {name for name in vars(ports.Provider) if not name.startswith("_")} - {
     name for name in vars(ports.Reader) if not name.startswith("_")
 }
-ENTRIES = {"watch_handler", "sweep_handler", "collect_handler", "send_handler"}
+ENTRIES = {"watch_handler", "sweep_handler", "collect_handler", "send_handler", "webhooks_handler"}
 FORBIDDEN = MUTATIONS | {"open_provider", "perform"}
 ALLOWED = {"open_reader": {"open_provider"}}  # the one place that wraps it
 
@@ -102,7 +102,7 @@ def test_what_a_person_may_do_does_reach_one(entry):
 
 
 def test_the_handlers_that_are_registered_are_the_ones_that_are_looked_at(world):
-    handlers = {"watch_campaign", "sweep", "collect_notices", "send_notice"}
+    handlers = {"watch_campaign", "sweep", "collect_notices", "send_notice", "process_webhooks"}
     assert set(world.bridge.handlers) == handlers
     assert len(ENTRIES) == len(handlers)
 

@@ -26,7 +26,7 @@ def worker(
     """
     from campaignbridge.engine.runtime import Runtime
 
-    _log()
+    start_log()
     with session(quiet=True) as here:
         _require_original(here)
         runtime = Runtime(here.bridge.worker, threads=threads)
@@ -50,7 +50,7 @@ def tick(
     ] = 10,
 ) -> None:
     """Run what is due, once. Meant for cron, once a minute; two at a time are harmless."""
-    _log()
+    start_log()
     with session(quiet=True) as here:
         done = here.bridge.tick(batch=batch)
         if done.paused:
@@ -70,7 +70,7 @@ def _require_original(here: Session) -> None:
         raise copy_paused(standing)
 
 
-def _log() -> None:
+def start_log() -> None:
     """Send the log to stderr; with --json only if asked for, since stderr is then empty."""
     import logging
 

@@ -17,6 +17,7 @@ from campaignbridge.store.notices import Notices
 from campaignbridge.store.recurring import RecurringJobs
 from campaignbridge.store.remotes import Remotes
 from campaignbridge.store.status import StatusReads
+from campaignbridge.store.webhooks import Webhooks
 from campaignbridge.store.workers import Workers
 
 
@@ -39,6 +40,7 @@ class Unit:
         self.identity = Installation(tx)
         self.status = StatusReads(tx)
         self.notices = Notices(tx)
+        self.webhooks = Webhooks(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""
