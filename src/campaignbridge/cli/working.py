@@ -28,7 +28,7 @@ def worker(
 
     start_log()
     with session(quiet=True) as here:
-        _require_original(here)
+        require_original(here)
         runtime = Runtime(here.bridge.worker, threads=threads)
 
         def stop(_signal: int, _frame: FrameType | None) -> None:
@@ -54,14 +54,14 @@ def tick(
     with session(quiet=True) as here:
         done = here.bridge.tick(batch=batch)
         if done.paused:
-            _require_original(here)
+            require_original(here)
     jobs = "1 job" if done.ran == 1 else f"{done.ran} jobs"
     terminal.answer(
         {"ran": done.ran, "purged": done.purged}, [f"Ran {jobs}, cleared {done.purged} old ones away."]
     )
 
 
-def _require_original(here: Session) -> None:
+def require_original(here: Session) -> None:
     """Refuse to start on a paused copy: nothing could be done, and only a person can change that."""
     from campaignbridge.flows.refusals import copy_paused
 
