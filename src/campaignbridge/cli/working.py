@@ -54,7 +54,8 @@ def tick(
         done = here.bridge.tick(batch=batch)
     jobs = "1 job" if done.ran == 1 else f"{done.ran} jobs"
     terminal.answer(
-        {"ran": done.ran, "purged": done.purged}, [f"Ran {jobs}, cleared {done.purged} old ones away."]
+        {"ran": done.ran, "queued": done.queued, "purged": done.purged},
+        [f"Ran {jobs}, cleared {done.purged} old ones away."],
     )
 
 
