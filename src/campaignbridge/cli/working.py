@@ -57,7 +57,8 @@ def tick(
             require_original(here)
     jobs = "1 job" if done.ran == 1 else f"{done.ran} jobs"
     terminal.answer(
-        {"ran": done.ran, "purged": done.purged}, [f"Ran {jobs}, cleared {done.purged} old ones away."]
+        {"ran": done.ran, "queued": done.queued, "purged": done.purged},
+        [f"Ran {jobs}, cleared {done.purged} old ones away."],
     )
 
 
