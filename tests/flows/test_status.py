@@ -133,6 +133,7 @@ def test_a_refused_key_is_one_need_of_its_connection_however_many_campaigns_wait
     need = only(world)
     assert (need.kind, need.name, need.reason) == ("connection", "news", "credential_refused")
     assert need.command == "connections replace-key news"
+    assert (need.count, "3 campaigns wait; none was lost." in need.why) == (3, True)
     (standing,) = shown(world).connections
     assert (standing.key, standing.waiting, standing.sandboxed) == ("refused", 3, True)
     assert standing.since == need.since
@@ -140,6 +141,12 @@ def test_a_refused_key_is_one_need_of_its_connection_however_many_campaigns_wait
     world.bridge.verify_connection("news", actor=DANA)
     assert shown(world).total == 0
     assert shown(world).connections[0].key == "works"
+
+
+def test_a_refused_key_that_no_campaign_waits_for_counts_none(world):
+    world.home.rows("UPDATE connections SET refused_at = 1, refused_code = 'http_401'")
+    need = only(world)
+    assert (need.count, "wait" in need.why) == (0, False)
 
 
 def test_a_key_of_another_account_is_one_need_with_the_campaigns_that_wait(world):

@@ -187,8 +187,8 @@ def _work(found: "Status") -> list[str]:
     told = "nothing is due"
     if health.due_since is not None:
         told = f"the oldest due for {age(now - health.due_since)}"
-    told += f"; {_counted(health.waiting)} waiting, {_counted(health.claimed)} running"
-    told += f", {_counted(health.stopped)} left behind" if health.stopped else ""
+    counts = ((health.waiting, "waiting"), (health.claimed, "running"), (health.stopped, "left behind"))
+    told = "; ".join([told, *(f"{_counted(number)} {word}" for number, word in counts if number)])
     dead = ", ".join(f"{code} {count:,}" for code, count in health.dead[:3])
     return [told, *([f"given up: {dead}"] if dead else [])]
 

@@ -57,8 +57,11 @@ WHERE c.look_at < (SELECT now_ms()) - 7200000 AND c.need IS NULL
     AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.dedupe_key = 'watch_campaign:campaign:' || c.id
         AND j.state IN ('queued', 'claimed') AND j.attempts = 0)
 UNION ALL
-SELECT 'connection', id, 'credential_refused', refused_at, 1, NULL
-FROM connections WHERE refused_at IS NOT NULL AND disconnected_at IS NULL
+SELECT 'connection', k.id, 'credential_refused', k.refused_at,
+    (SELECT count(*) FROM campaigns c
+        WHERE c.connection_id = k.id AND c.stopped_reason IN ('credential_refused', 'other_account')),
+    NULL
+FROM connections k WHERE k.refused_at IS NOT NULL AND k.disconnected_at IS NULL
 UNION ALL
 SELECT 'connection', c.connection_id, c.stopped_reason, min(c.need_since), count(*), NULL
 FROM campaigns c JOIN connections k ON k.id = c.connection_id
