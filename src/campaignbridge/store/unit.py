@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from campaignbridge.ports import Database, Transaction
 from campaignbridge.store.accounts import Accounts
+from campaignbridge.store.audiences import Audiences
 from campaignbridge.store.campaigns import Campaigns
 from campaignbridge.store.discoveries import Discoveries
 from campaignbridge.store.events import Events
@@ -13,6 +14,7 @@ from campaignbridge.store.ledger import Ledger
 from campaignbridge.store.limits import Limits
 from campaignbridge.store.locks import Locks
 from campaignbridge.store.remotes import Remotes
+from campaignbridge.store.suppressions import Suppressions
 
 
 class Unit:
@@ -29,6 +31,8 @@ class Unit:
         self.locks = Locks(tx)
         self.limits = Limits(tx)
         self.discoveries = Discoveries(tx)
+        self.audiences = Audiences(tx)
+        self.suppressions = Suppressions(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""
