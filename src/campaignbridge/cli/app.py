@@ -5,7 +5,7 @@ import sys
 
 import typer
 
-from campaignbridge.cli import demo, doctor, helping, init, reference, sandbox, schema, working
+from campaignbridge.cli import demo, doctor, helping, init, people, reference, sandbox, schema, working
 from campaignbridge.cli.audiences import audiences
 from campaignbridge.cli.campaigns import campaigns
 from campaignbridge.cli.choices import CHOICES
@@ -33,6 +33,7 @@ app.command("doctor", cls=Command)(doctor.doctor)
 app.command("sandbox", cls=Command)(sandbox.sandbox)
 app.command("worker", cls=Command)(working.worker)
 app.command("tick", cls=Command)(working.tick)
+app.command("why", cls=Command)(people.why)
 app.command("help", cls=Command)(helping.help_page)
 app.command("version", cls=Command)(helping.show_version)
 app.command("reference", cls=Command, hidden=True)(reference.reference)
