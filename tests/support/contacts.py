@@ -2,6 +2,7 @@
 
 import random
 from dataclasses import dataclass
+from pathlib import Path
 
 from campaignbridge.domain.actor import with_all_rights
 from campaignbridge.flows import importing
@@ -81,7 +82,7 @@ class Desk:
     """One store, and files that are imported into it."""
 
     home: Home
-    folder: object
+    folder: Path
 
     def __post_init__(self):
         self.store = self.home.store()
@@ -121,3 +122,10 @@ class Desk:
             "SELECT c.* FROM contacts c JOIN audiences a ON a.id = c.audience_id WHERE a.slug = ?", audience
         )
         return {row["identity"]: row for row in rows}
+
+
+def child_imports(home: Home, parent, folder: str, path: str, batch_rows: int) -> dict:
+    """Import in a process of its own, saying after every batch how far it is; the main work of a `Child`."""
+    desk = Desk(home, Path(folder))
+    done = desk.bring(path, batch_rows=batch_rows, tell=lambda progress, _: parent.say(progress.rows_read))
+    return {**done.counts, "resumed_at": done.resumed_at, "rejects": desk.rejects.path}

@@ -6,7 +6,7 @@ import importlib
 import io
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -66,10 +66,9 @@ class Table:
         if self.kind == "parquet":
             yield Rows(self.size, _parquet_records(self.path), None)
             return
-        with _opened(self.path) as file:
-            stream = io.TextIOWrapper(file, encoding=self.encoding, newline="")
+        with _opened(self.path) as file, io.TextIOWrapper(file, encoding=self.encoding, newline="") as stream:
             found = _records(stream, self.kind, self.delimiter, self.mapping.names, headed=self.headed)
-            yield Rows(self.size, found, file)
+            yield Rows(self.size, found, file.tell)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +77,11 @@ class Rows:
 
     size: int
     records: Iterator[Record]
-    file: IO[bytes] | None
+    position: Callable[[], int] | None
 
     def fraction(self) -> float | None:
         """Return which part of the file has been read; None where that can't be told."""
-        return None if self.file is None or not self.size else min(1.0, self.file.tell() / self.size)
+        return None if self.position is None or not self.size else min(1.0, self.position() / self.size)
 
     def batch(self, most: int) -> list[Record]:
         """Return the next rows; none at the end."""
@@ -105,17 +104,16 @@ def look_at(path: str, choices: Choices) -> Table:
         digest = _digest(file, encoding)
         size = file.seek(0, os.SEEK_END)
         kind = "ndjson" if _is_ndjson(file, encoding, path) else "csv"
-        if kind == "ndjson":
-            file.seek(0)
-            names = json_names(io.TextIOWrapper(file, encoding=encoding, newline=""), MAX_ATTRIBUTES + 3)
     delimiter, headed = "", False
-    if kind == "csv":
+    if kind == "ndjson":
+        with _text(path, encoding) as stream:
+            names = json_names(stream, MAX_ATTRIBUTES + 3)
+    else:
         delimiter = choices.delimiter or _delimiter(path, encoding)
         if len(delimiter) != 1 or delimiter in '"\r\n':
             raise InvalidInput("A delimiter is one character.", todo="Use one such as --delimiter ';'")
         names, headed = _header(path, encoding, delimiter)
-    with _opened(path) as file:
-        stream = io.TextIOWrapper(file, encoding=encoding, newline="")
+    with _text(path, encoding) as stream:
         preview = tuple(islice(_records(stream, kind, delimiter, names, headed=headed), PREVIEW))
     return _table(path, kind, encoding, delimiter, names, choices, preview, digest, size, headed=headed)
 
@@ -157,17 +155,22 @@ def _is_blank(record: Record) -> bool:
 
 
 @contextmanager
-def _opened(path: str) -> Iterator[IO[bytes]]:
+def _opened(path: str) -> Iterator[io.BufferedReader]:
     try:
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0))
     except (OSError, ValueError) as error:
         raise _unreadable(error) from None
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise InvalidInput("Contacts are only read from a plain file.", todo="Write them into one first.")
     with os.fdopen(handle, "rb") as file:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise InvalidInput(
-                "The contacts can only be read from a plain file.", todo="Write them into one first."
-            )
         yield file
+
+
+@contextmanager
+def _text(path: str, encoding: str) -> Iterator[io.TextIOWrapper]:
+    with _opened(path) as file, io.TextIOWrapper(file, encoding=encoding, newline="") as stream:
+        yield stream
 
 
 def _unreadable(error: Exception) -> InvalidInput:
@@ -176,11 +179,12 @@ def _unreadable(error: Exception) -> InvalidInput:
 
 
 def _encoding(head: bytes, chosen: str | None) -> str:
-    for mark, name in _BOMS:
-        if head.startswith(mark):
-            return name
-    if chosen is None:
-        return "utf-8"
+    """Return what the file's own mark says, else what the operator says, else UTF-8."""
+    told = "utf-8" if chosen is None else _known_encoding(chosen)
+    return next((name for mark, name in _BOMS if head.startswith(mark)), told)
+
+
+def _known_encoding(chosen: str) -> str:
     try:
         name = codecs.lookup(chosen).name
     except (LookupError, ValueError):
@@ -240,8 +244,7 @@ def _is_ndjson(file: IO[bytes], encoding: str, path: str) -> bool:
 
 
 def _sample(path: str, encoding: str, delimiter: str) -> list[Record]:
-    with _opened(path) as file:
-        stream = io.TextIOWrapper(file, encoding=encoding, newline="")
+    with _text(path, encoding) as stream:
         found = (record for record in records(stream, delimiter) if not _is_blank(record))
         return list(islice(found, _SAMPLE))
 
