@@ -4,7 +4,7 @@ Surfaces and flows are written against these; `bootstrap` picks what stands behi
 simulation use the real database, the real adapters and replace only clock, chance and socket.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -47,6 +47,10 @@ class Transaction(Protocol):
 
     def each(self, name: str, rows: Iterable[Mapping[str, object]], /) -> int:
         """Run a change once for every row of parameters; return how many rows were touched."""
+        ...
+
+    def load(self, name: str, rows: Sequence[tuple[object, ...]], /) -> None:
+        """Insert many rows by position, as fast as the database takes them. A clash of keys is a bug."""
         ...
 
 

@@ -11,6 +11,7 @@ from campaignbridge.cli import (
     doctor,
     helping,
     init,
+    people,
     reference,
     sandbox,
     schema,
@@ -49,6 +50,7 @@ app.command("sandbox", cls=Command)(sandbox.sandbox)
 app.command("serve", cls=Command)(serve.serve)
 app.command("worker", cls=Command)(working.worker)
 app.command("tick", cls=Command)(working.tick)
+app.command("why", cls=Command)(people.why)
 app.command("help", cls=Command)(helping.help_page)
 app.command("version", cls=Command)(helping.show_version)
 app.command("reference", cls=Command, hidden=True)(reference.reference)

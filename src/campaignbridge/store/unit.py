@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from campaignbridge.ports import Database, Transaction
 from campaignbridge.store.accounts import Accounts
+from campaignbridge.store.audiences import Audiences
 from campaignbridge.store.campaigns import Campaigns
 from campaignbridge.store.discoveries import Discoveries
 from campaignbridge.store.events import Events
@@ -19,6 +20,7 @@ from campaignbridge.store.remotes import Remotes
 from campaignbridge.store.status import StatusReads
 from campaignbridge.store.webhooks import Webhooks
 from campaignbridge.store.workers import Workers
+from campaignbridge.store.suppressions import Suppressions
 
 
 class Unit:
@@ -41,6 +43,8 @@ class Unit:
         self.status = StatusReads(tx)
         self.notices = Notices(tx)
         self.webhooks = Webhooks(tx)
+        self.audiences = Audiences(tx)
+        self.suppressions = Suppressions(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""
