@@ -18,9 +18,9 @@ from campaignbridge.store.notices import Notices
 from campaignbridge.store.recurring import RecurringJobs
 from campaignbridge.store.remotes import Remotes
 from campaignbridge.store.status import StatusReads
+from campaignbridge.store.suppressions import Suppressions
 from campaignbridge.store.webhooks import Webhooks
 from campaignbridge.store.workers import Workers
-from campaignbridge.store.suppressions import Suppressions
 
 
 class Unit:
