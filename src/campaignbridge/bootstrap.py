@@ -15,7 +15,7 @@ from campaignbridge.domain.job import Handler
 from campaignbridge.domain.recurring import Every, Recurring
 from campaignbridge.engine.recurring import require_usable
 from campaignbridge.engine.worker import Worker
-from campaignbridge.flows.doctor import Subject
+from campaignbridge.flows.checkup import Subject
 from campaignbridge.flows.gate import AccountGate
 from campaignbridge.flows.identity import keep_watch
 from campaignbridge.flows.notices import COLLECTING, collect_handler, send_handler

@@ -17,7 +17,7 @@ from campaignbridge.cli import doctor as cli
 from campaignbridge.cli.pages import PAGES
 from campaignbridge.domain.errors import InvalidInput
 from campaignbridge.flows import doctor
-from campaignbridge.flows.doctor import Check, Finding, Subject
+from campaignbridge.flows.checkup import Check, Finding, Subject
 from campaignbridge.host import HostClock
 from campaignbridge.sandbox import Fault
 from cli.nursery import nursery

@@ -17,7 +17,8 @@ from campaignbridge.domain.installation import Place, machine_fingerprint, place
 from campaignbridge.domain.job import Again
 from campaignbridge.engine.runtime import Runtime
 from campaignbridge.flows import identity
-from campaignbridge.flows.doctor import Subject, checks_for
+from campaignbridge.flows.checkup import Subject
+from campaignbridge.flows.doctor import checks_for
 from campaignbridge.flows.watch import watch
 from campaignbridge.host import HostClock, machine_identity
 from campaignbridge.settings import Settings

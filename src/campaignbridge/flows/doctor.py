@@ -5,95 +5,25 @@ time. No check changes anything: the store isn't even made, or switched to its w
 """
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.errors import Refusal
-from campaignbridge.domain.provider import Accepted, Account, Ambiguous, Category, Outcome, Refused
 from campaignbridge.flows.amounts import age as _age
 from campaignbridge.flows.amounts import count as _count
+from campaignbridge.flows.checkup import Check, Finding, Subject, of_refusal, only
+from campaignbridge.flows.doctor_connections import check_connection
 from campaignbridge.flows.health import LATE_MS, Health, look, warnings
-from campaignbridge.flows.identity import ADOPTING, IDLE, Whereabouts, as_copy
+from campaignbridge.flows.identity import ADOPTING, IDLE, as_copy
 from campaignbridge.flows.notices import configured
-from campaignbridge.ports import Clock, Database, Provider, Row, Transaction
 from campaignbridge.settings import Settings
 from campaignbridge.store.unit import Unit
-from campaignbridge.store.vault import Vault
 
-READ_MS = 4_500  # a check has 5 s
 HOUR_MS = 3_600_000
 APART_MS = 5_000
 LOW_BYTES, SCARCE_BYTES = 1 << 30, 100 << 20
 WORKER = "campaignbridge worker"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What a check found: ok, warn, fail or skipped; in words, what follows from it, and what to do."""
-
-    status: str
-    summary: str
-    effect: str = ""
-    fix: str = ""
-    help: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What is looked at. Settings that can't be read stand here as their refusal."""
-
-    settings: Settings | Refusal
-    clock: Clock
-    database: Database | None = None  # opened late, by whoever asks first
-    schema: Callable[[], tuple[int, int]] | None = None  # the store's version, and ours
-    open_provider: Callable[[Connection], Provider] | None = None
-    vault: Vault | None = None
-    place: Whereabouts | None = None
-
-    @contextmanager
-    def reading(self) -> Iterator[Transaction]:
-        """Open a transaction that only reads."""
-        assert self.database is not None, "the check needs the settings"
-        with self.database.transaction(write=False) as tx:
-            yield tx
-
-    @property
-    def chosen(self) -> Settings:
-        """The settings, for checks that need them."""
-        assert isinstance(self.settings, Settings)
-        return self.settings
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing to look at."""
-
-    id: str
-    group: str
-    name: str
-    needs: str  # the id of another check, or nothing
-    look: Callable[[Subject], Finding]
-    on: str = ""  # only on this kind of database
-
-
-# others need them
-GATES = {"settings_file": "the settings", "reachable": "the store", "schema": "the schema"}
-
-
-def skipped(check: Check) -> Finding:
-    """Return what is found where another check has to be well first."""
-    return Finding("skipped", f"skipped: needs {GATES[check.needs]}")
-
-
-def of_refusal(refusal: Refusal) -> Finding:
-    """Return a refusal as a finding."""
-    return Finding(
-        "fail", refusal.what, refusal.todo, str(refusal.facts.get("command", "")), help=refusal.code
-    )
 
 
 def checks_for(settings: Settings | Refusal) -> list[Check]:
@@ -111,7 +41,7 @@ def connection_checks(subject: Subject, *, offline: bool) -> list[Check]:
     if not found:
         none = Finding("ok", "none yet")
         return [Check("connections", "Providers", "connections", "schema", lambda _subject: none)]
-    looks = ((one.label, _not_asked if offline else partial(_connection, one)) for one in found)
+    looks = ((one.label, _not_asked if offline else partial(check_connection, one)) for one in found)
     return [Check(f"connection:{label}", "Providers", label, "schema", look) for label, look in looks]
 
 
@@ -206,7 +136,7 @@ def _integrity(subject: Subject) -> Finding:
 
 def _standby(subject: Subject) -> Finding:
     with subject.reading() as tx:
-        row = _only(tx.one("doctor.standby"))
+        row = only(tx.one("doctor.standby"))
     effect = "A failover may forget the last decisions: what was asked for is then searched for, not known."
     if row["durable"] in ("off", "local"):
         return Finding("warn", f"synchronous_commit is {row['durable']}", effect)
@@ -286,64 +216,6 @@ def _health(subject: Subject) -> Health:
         return look(Unit(tx))
 
 
-def _connection(connection: Connection, subject: Subject) -> Finding:
-    if connection.disconnected_at is not None:
-        return Finding("ok", "disconnected")
-    assert subject.open_provider is not None
-    try:
-        provider = subject.open_provider(connection)
-    except Refusal as refusal:
-        return replace(of_refusal(refusal), help="connection_unusable")
-    outcome = provider.verify(limit_ms=READ_MS)
-    with subject.reading() as tx:
-        waiting = _only(tx.one("doctor.waiting", connection_id=connection.id))["n"]
-        now = Unit(tx).now_ms()
-    found = _answered(connection, provider.label, outcome, now)
-    if found.status == "ok":
-        return _with_seal(found, connection, subject)
-    waits = "1 campaign waits" if waiting == 1 else f"{waiting} campaigns wait"
-    return replace(found, effect=f"{waits}. None was lost.") if waiting else found
-
-
-def _answered(connection: Connection, provider: str, outcome: Outcome[Account], now: int) -> Finding:
-    replacing, verifying = (
-        f"campaignbridge connections {do} {connection.id}" for do in ("replace-key", "verify")
-    )
-    match outcome:
-        case Accepted(account) if connection.account not in (None, account.id):
-            return Finding(
-                "fail", f"{provider}, the key opens another account", "", replacing, "other_account"
-            )
-        case Accepted() if connection.refused_at is not None:
-            told = f"{provider}, key accepted; it was refused {_age(now - connection.refused_at)} ago"
-            return Finding("warn", told, fix=verifying, help="credential_refused")
-        case Accepted():
-            return Finding("ok", f"{provider}, key accepted")
-        case Refused(category=Category.CREDENTIAL):
-            since = connection.refused_at
-            how_long = f", noticed {_age(now - since)} ago" if since is not None else ""
-            told = f"{provider}, key refused ({outcome.code}){how_long}"
-            return Finding("fail", told, "", replacing, "credential_refused")
-        case Refused(category=Category.UNREACHABLE):
-            told = f"{provider} can't be reached ({outcome.code})"
-            return Finding("fail", told, "", verifying, "provider_failed")
-        case Refused():
-            return Finding(
-                "warn", f"{provider} refuses to tell ({outcome.code})", "", verifying, "no_reading"
-            )
-        case Ambiguous():
-            told = f"{provider} gave no usable answer ({outcome.reason})"
-            return Finding("warn", told, "", verifying, "no_reading")
-
-
-def _with_seal(found: Finding, connection: Connection, subject: Subject) -> Finding:
-    sealed, vault = connection.sealed, subject.vault
-    if sealed is None or vault is None or vault.is_newest(sealed):
-        return found
-    told = f"{found.summary}; sealed under {sealed.key_id}, an older key of the ring"
-    return Finding("warn", told, fix=f"campaignbridge connections verify {connection.id}")
-
-
 def _notices(subject: Subject) -> Finding:
     told, wrong = configured(subject.chosen)
     if not wrong:
@@ -394,8 +266,3 @@ CHECKS = (
     Check("needs_you", "Campaigns", "needs you", "schema", _needs_you),
     Check("unresolved", "Campaigns", "unresolved", "schema", _unresolved),
 )
-
-
-def _only(row: Row | None) -> Row:
-    assert row is not None, "the statement always gives a row"
-    return row
