@@ -10,16 +10,21 @@ from typing import TYPE_CHECKING
 from campaignbridge.bridge import Bridge
 from campaignbridge.domain.connection import Connection, Secret
 from campaignbridge.domain.errors import InvalidInput, InvalidState, Refusal, StoreUnusable
+from campaignbridge.domain.installation import Place, machine_fingerprint
 from campaignbridge.domain.job import Handler
-from campaignbridge.domain.recurring import Recurring
+from campaignbridge.domain.recurring import Every, Recurring
 from campaignbridge.engine.recurring import require_usable
 from campaignbridge.engine.worker import Worker
 from campaignbridge.flows.doctor import Subject
 from campaignbridge.flows.gate import AccountGate
+from campaignbridge.flows.identity import keep_watch
 from campaignbridge.flows.notices import COLLECTING, collect_handler, send_handler
+from campaignbridge.flows.refusals import copy_paused
+from campaignbridge.flows.sweep import EVERY_S as SWEEP_EVERY_S
+from campaignbridge.flows.sweep import sweep_handler
 from campaignbridge.flows.watch import watch_handler
 from campaignbridge.flows.wiring import Wiring
-from campaignbridge.host import HostChance, HostClock, process_identity
+from campaignbridge.host import HostChance, HostClock, machine_identity, process_identity
 from campaignbridge.observe import job_log
 from campaignbridge.ports import Chance, Clock, NoticeTarget, Provider
 from campaignbridge.settings import Settings, from_environment, secret_of, settings_text
@@ -28,10 +33,13 @@ from campaignbridge.store.vault import KeyRing, Vault, new_ring_line
 from campaignbridge.targets import WEBHOOK, Target, decoded
 
 if TYPE_CHECKING:
+    from campaignbridge.store.backup import Copy, Restored
+    from campaignbridge.store.checking import Checked
     from campaignbridge.store.postgres import Postgres
     from campaignbridge.store.sqlite import Sqlite
 
-RECURRING: tuple[Recurring, ...] = ()  # what is queued again and again; each type has a handler in `assemble`
+# What is queued again and again; each type has a handler in `assemble`.
+RECURRING = (Recurring("sweep", "sweep", "all", Every(SWEEP_EVERY_S)),)
 
 
 def open_bridge(database: str | None = None, *, settings: Settings | None = None) -> Bridge:
@@ -41,7 +49,7 @@ def open_bridge(database: str | None = None, *, settings: Settings | None = None
     """
     chosen = settings or from_environment(database=database)
     store = Store(open_database(chosen))
-    prepare(store)
+    place = prepare(store, machine=chosen.machine)
     clock, chance, vault = HostClock(), HostChance(), Vault(chosen.ring)
     holder = process_identity(chance)
     return assemble(
@@ -54,6 +62,7 @@ def open_bridge(database: str | None = None, *, settings: Settings | None = None
         chosen.test_domains,
         vault,
         notice_targets=notice_openers(chosen, clock),
+        place=place,
     )
 
 
@@ -68,8 +77,11 @@ def open_database(settings: Settings) -> "Sqlite | Postgres":
     return Sqlite(settings.database, offset_ms=settings.clock_offset_ms)
 
 
-def prepare(store: Store) -> None:
-    """Make the schema of an empty store; refuse one that this program can't use."""
+def prepare(store: Store, *, machine: str = "") -> Place | None:
+    """Make the schema of an empty store; refuse one that this program can't use, and pause a copy.
+
+    Returns where the store lives. `machine` is a name that stands for this machine's own id.
+    """
     from campaignbridge.store import migrate
     from campaignbridge.store.postgres import Postgres
     from campaignbridge.store.sqlite import Sqlite
@@ -85,16 +97,18 @@ def prepare(store: Store) -> None:
             f"The store has schema {version}; this program needs {newest}.",
             todo="Run: campaignbridge db upgrade",
         )
-    _name_installation(store)
+    place = _place(store, machine)
+    keep_watch(store, place, fresh_id=HostChance().token(8))
+    return place
 
 
-def _name_installation(store: Store) -> None:
-    # Also where a start was killed between the schema and the name.
-    with store.reading() as unit:
-        if unit.installation() is not None:
-            return
-    with store.unit() as unit:
-        unit.name_installation(HostChance().token(8))
+def _place(store: Store, machine: str) -> Place | None:
+    from campaignbridge.store.place import place_of
+    from campaignbridge.store.postgres import Postgres
+
+    kind = "postgres" if isinstance(store.database, Postgres) else "sqlite"
+    identity = f"named:{machine}" if machine else machine_identity()
+    return place_of(store.database, kind=kind, machine=machine_fingerprint(identity))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +135,7 @@ def make_installation(settings: Settings, *, settings_file: str, secret_file: st
             )
     store = Store(open_database(settings))
     try:
-        prepare(store)
+        prepare(store, machine=settings.machine)
     finally:
         store.database.close()
     key_id = f"k{HostChance().token(6)}"
@@ -176,13 +190,15 @@ def subject_of(settings: Settings | Refusal) -> Subject:
     if isinstance(settings, Refusal):
         return Subject(settings, clock)
     vault = Vault(settings.ring)
+    database = open_database(settings)
     return Subject(
         settings,
         clock,
-        open_database(settings),
+        database,
         lambda: schema_versions(settings),
         provider_opener(settings, clock, vault),
         vault,
+        lambda: _place(Store(database), settings.machine),
     )
 
 
@@ -193,22 +209,73 @@ def upgrade_schema(settings: Settings, *, target: int | None = None) -> list[str
     database = open_database(settings)
     try:
         applied = migrate.upgrade(database, target=target)
-        if migrate.current(database):
-            _name_installation(Store(database))
+        version = migrate.current(database)
+        if version >= migrate.migrations(database.dialect)[-1].version:
+            prepare(Store(database), machine=settings.machine)
+        elif version:
+            with Store(database).unit() as unit:
+                unit.name_installation(HostChance().token(8))
         return applied
     finally:
         database.close()
 
 
 def downgrade_schema(settings: Settings, *, target: int) -> list[str]:
-    """Take the store's schema back, with the data in it; return the names of what was taken back."""
+    """Take the store's schema back, with the data in it; return the names of what was taken back.
+
+    Raises `CopyPaused` where that would forget that the store is a copy.
+    """
     from campaignbridge.store import migrate
 
     database = open_database(settings)
     try:
+        if target < migrate.GUARDED <= migrate.current(database):
+            with Store(database).reading() as unit:
+                standing = unit.identity.standing()
+            if standing is not None and standing.paused:
+                raise copy_paused(standing)
         return migrate.downgrade(database, target=target)
     finally:
         database.close()
+
+
+def check_store(settings: Settings) -> "Checked":
+    """Look through a whole store whose schema is the newest one; return what was found."""
+    from campaignbridge.store.checking import check
+
+    database = open_database(settings)
+    try:
+        return check(database)
+    finally:
+        database.close()
+
+
+def back_up_store(settings: Settings, target: str, *, replace: bool) -> "Copy":
+    """Copy the store to a file while it is in use. Raises `Refusal` where there is no file to copy."""
+    from campaignbridge.store.backup import back_up
+
+    source = _file_of(settings, "backed up")
+    return back_up(source, target, replace=replace, unique=HostChance().token(8))
+
+
+def restore_store(settings: Settings, backup: str) -> "Restored":
+    """Put a backup in the store's place, paused; a store that is there keeps another name."""
+    from campaignbridge.store.backup import restore, time_stamp
+
+    target = os.path.realpath(_file_of(settings, "restored"))
+    kept = f"{target}.before-restore-{time_stamp(HostClock().mark().wall_ms)}"
+    return restore(backup, target, kept=kept, unique=HostChance().token(8))
+
+
+def _file_of(settings: Settings, done: str) -> str:
+    if settings.on_postgres:
+        raise InvalidState(
+            f"A PostgreSQL store is {done} with PostgreSQL's own tools (pg_dump, or point-in-time recovery).",
+            todo="docs/backup-and-restore.md says how, and what happens then.",
+        )
+    if settings.database == ":memory:":
+        raise InvalidInput(f"A store in memory can't be {done}.", todo="Name a file with --database.")
+    return settings.database
 
 
 def assemble(  # noqa: PLR0917  the list of parts is the point
@@ -221,13 +288,14 @@ def assemble(  # noqa: PLR0917  the list of parts is the point
     test_domains: frozenset[str] = frozenset(),
     vault: Vault | None = None,
     recurring: tuple[Recurring, ...] = RECURRING,
+    place: Place | None = None,
     notice_targets: Mapping[str, Callable[[], NoticeTarget]] | None = None,
 ) -> Bridge:
     """Put a bridge together from its parts. Without a vault it can't keep keys, only names of variables."""
     wiring = Wiring(
-        store, opener, clock, chance, holder, duties_separated, test_domains, notice_targets or {}
+        store, opener, clock, chance, holder, duties_separated, test_domains, place, notice_targets or {}
     )
-    made = (watch_handler(wiring), collect_handler(wiring), send_handler(wiring))
+    made = (watch_handler(wiring), sweep_handler(wiring), collect_handler(wiring), send_handler(wiring))
     handlers: dict[str, Handler] = {handler.type: handler for handler in made}
     if notice_targets:
         recurring = (*recurring, COLLECTING)

@@ -2,11 +2,13 @@
 
 from collections.abc import Mapping
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import State
 from campaignbridge.domain.connection import Connection, Secret
+from campaignbridge.domain.discovery import Cached, Kind
+from campaignbridge.domain.installation import Standing
 from campaignbridge.domain.job import Handler
 from campaignbridge.engine.tick import Ticked, tick
 from campaignbridge.engine.worker import Worker
@@ -14,9 +16,11 @@ from campaignbridge.flows import (
     authoring,
     connecting,
     delivery,
+    discovery,
     editing,
     handoff,
     health,
+    identity,
     notices,
     reconcile,
     reducing,
@@ -104,6 +108,17 @@ class Bridge:
     def list_connections(self, *, actor: Actor) -> list[Connection]:
         """Return every connection by label."""
         return connecting.list_connections(self.wiring, actor=actor)
+
+    # what a provider offers to choose from
+    def listing(self, connection: str, kind: Kind, *, audience: str = "", actor: Actor) -> Cached[Any]:
+        """Return audiences, segments, merge fields or senders as last read; nobody is contacted."""
+        return discovery.listing(self.wiring, connection, kind, audience=audience, actor=actor)
+
+    def refresh_listing(
+        self, connection: str, kind: Kind, *, audience: str = "", actor: Actor
+    ) -> discovery.Refreshed:
+        """Read a listing at the provider, one reader at a time."""
+        return discovery.refresh(self.wiring, connection, kind, audience=audience, actor=actor)
 
     # campaigns
     def create(self, new: authoring.NewCampaign, *, actor: Actor) -> Dossier:
@@ -297,13 +312,22 @@ class Bridge:
         """Return what happened to a campaign, oldest first."""
         return views.timeline(self.wiring, campaign_id, actor=actor)
 
+    # installation
+    def standing(self, *, actor: Actor) -> Standing | None:
+        """Return the installation's id, and whether this is a copy that is paused."""
+        return identity.standing(self.wiring, actor=actor)
+
+    def adopt(self, *, reason: str, confirmed: str, actor: Actor) -> identity.Adopted:
+        """Make a paused copy the real one; `confirmed` is the id of its installation."""
+        return identity.adopt(self.wiring, reason=reason, confirmed=confirmed, actor=actor)
+
     # work
     def health(self, *, actor: Actor) -> health.Health:
         """Return how the background work fares."""
         return health.health(self.wiring, actor=actor)
 
     def tick(self, *, batch: int = 10) -> Ticked:
-        """Run what is due, once."""
+        """Run what is due, once; on a paused copy nothing, and the answer says so."""
         return tick(self.worker, batch=batch)
 
     def locks(self, *, actor: Actor) -> list[Row]:

@@ -132,12 +132,10 @@ class Line(Protocol):
         ...
 
 
-class Provider(Protocol):
-    """One account at one provider. Calls are made once; nothing is repeated behind the caller.
+class Reader(Protocol):
+    """One account at one provider, as whoever only reads sees it: nothing here can mail or change anything.
 
-    A mutation takes a `Line` that the caller opened beforehand, so that nothing slow stands between
-    the caller's last check and the first byte. `limit_ms` is one total for write and read. Reads and
-    repeatable writes dial for themselves; their limit covers dialling too.
+    `limit_ms` is one total for dialling, write and read; reads may be repeated at will.
     """
 
     slug: str
@@ -145,43 +143,6 @@ class Provider(Protocol):
     capabilities: frozenset[str]  # of "retire", "schedule", "cancel", "test"
     schedule_grid_ms: int  # a scheduled moment is a multiple of it, in epoch milliseconds
 
-    def dial(self, *, limit_ms: int) -> "Line | Refused":
-        """Open a fresh connection, TLS included."""
-        ...
-
-    # mutations: one request each, never repeated by the transport
-    def create_draft(self, line: Line, draft: Draft, *, limit_ms: int) -> Outcome[str]:
-        """Create a draft and return its remote id."""
-        ...
-
-    def send(self, line: Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
-        """Ask for the delivery of a draft, now."""
-        ...
-
-    def schedule(self, line: Line, remote_id: str, at_ms: int, *, limit_ms: int) -> Outcome[None]:
-        """Ask for the delivery of a draft at a moment on `schedule_grid_ms`, in epoch milliseconds."""
-        ...
-
-    def unschedule(self, line: Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
-        """Take back a scheduled delivery that hasn't begun."""
-        ...
-
-    def cancel(self, line: Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
-        """Ask to stop a delivery under way. What has left has left; how much it was takes a read."""
-        ...
-
-    def send_test(
-        self, line: Line, remote_id: str, addresses: tuple[str, ...], *, limit_ms: int
-    ) -> Outcome[None]:
-        """Mail the content of a draft to these addresses, which then stand in no outcome, log or exception."""
-        ...
-
-    # repeatable writes
-    def sync_draft(self, remote_id: str, draft: Draft, *, limit_ms: int) -> Outcome[None]:
-        """Assert title, envelope and content of a draft anew. Never touches its audience."""
-        ...
-
-    # reads
     def inspect(self, remote_id: str, *, limit_ms: int) -> Outcome[Observation]:
         """Read one remote campaign."""
         ...
@@ -218,12 +179,61 @@ class Provider(Protocol):
         """List the fields that content for this audience may mention."""
         ...
 
+    def mentioned_fields(self, content: str) -> frozenset[str]:
+        """Return the tags of audience fields that content mentions, in capitals. Contacts nobody."""
+        ...
+
     def senders(self, *, limit_ms: int) -> Outcome[Listing[Sender]]:
         """List who mail may come from, as far as the provider tells."""
         ...
 
     def report(self, remote_id: str, *, limit_ms: int) -> Outcome[Report]:
         """Read a campaign's figures. A report that isn't there (yet) is refused as `MISSING`, never zeros."""
+        ...
+
+
+class Provider(Reader, Protocol):
+    """One account at one provider. Calls are made once; nothing is repeated behind the caller.
+
+    A mutation takes a `Line` that the caller opened beforehand, so that nothing slow stands between
+    the caller's last check and the first byte. `limit_ms` is one total for write and read. Repeatable writes
+    dial for themselves; their limit covers dialling too.
+    """
+
+    def dial(self, *, limit_ms: int) -> "Line | Refused":
+        """Open a fresh connection, TLS included."""
+        ...
+
+    # mutations: one request each, never repeated by the transport
+    def create_draft(self, line: Line, draft: Draft, *, limit_ms: int) -> Outcome[str]:
+        """Create a draft and return its remote id."""
+        ...
+
+    def send(self, line: Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
+        """Ask for the delivery of a draft, now."""
+        ...
+
+    def schedule(self, line: Line, remote_id: str, at_ms: int, *, limit_ms: int) -> Outcome[None]:
+        """Ask for the delivery of a draft at a moment on `schedule_grid_ms`, in epoch milliseconds."""
+        ...
+
+    def unschedule(self, line: Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
+        """Take back a scheduled delivery that hasn't begun."""
+        ...
+
+    def cancel(self, line: Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
+        """Ask to stop a delivery under way. What has left has left; how much it was takes a read."""
+        ...
+
+    def send_test(
+        self, line: Line, remote_id: str, addresses: tuple[str, ...], *, limit_ms: int
+    ) -> Outcome[None]:
+        """Mail the content of a draft to these addresses, which then stand in no outcome, log or exception."""
+        ...
+
+    # repeatable writes
+    def sync_draft(self, remote_id: str, draft: Draft, *, limit_ms: int) -> Outcome[None]:
+        """Assert title, envelope and content of a draft anew. Never touches its audience."""
         ...
 
 

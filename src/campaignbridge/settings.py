@@ -54,6 +54,7 @@ class Settings:
     test_domains: frozenset[str] = frozenset()  # where tests may go; empty: anywhere
     secret_keys: Secret = NO_SECRET  # the ring itself; wins over the file
     secret_file: str | None = None  # the file with the ring
+    machine: str = ""  # a name that stands for this machine's own id
     notices: tuple[Target, ...] = ()  # where it is told that something needs a person
     file: str | None = None  # the settings file, if there is one
     file_keys: int = 0  # how many settings it holds
@@ -93,6 +94,7 @@ def from_environment(environment: Mapping[str, str] = os.environ, *, database: s
         test_domains=_names(environment.get("CAMPAIGNBRIDGE_TEST_DOMAINS"), filed.get("test_domains")),
         secret_keys=Secret(environment.get(RING_VARIABLE, "")),
         secret_file=environment.get("CAMPAIGNBRIDGE_SECRET_FILE") or filed.get("secret_file"),
+        machine=environment.get("CAMPAIGNBRIDGE_MACHINE_ID", "").strip(),
         notices=targets_from(filed.get("notices", {}), environment),
         file=path if values is not None else None,
         file_keys=len(filed),

@@ -16,7 +16,7 @@ AUDIENCE, PEOPLE = "a1b2c3", 24_318
 LETTER = "<!doctype html><html><body><h1>Hello</h1><p><a href='*|UNSUB|*'>Unsubscribe</a></p></body></html>"
 ACTOR = with_all_rights("cli:test")
 
-_SLOTS = ('INSERT INTO "account_limits"', 'INSERT INTO "account_slots"')
+_PASSING = tuple(f'INSERT INTO "{name}"' for name in ("account_limits", "account_slots", "audience_readings"))
 
 
 @dataclass
@@ -105,10 +105,10 @@ class Program:
         ]
 
     def dump(self) -> list[str]:
-        """Return all that the store holds, but for who uses which of an account's slots."""
+        """Return all that the store holds, but for an account's slots and what was last read of it."""
         connection = sqlite3.connect(self.database)
         try:
-            return [line for line in connection.iterdump() if not line.startswith(_SLOTS)]
+            return [line for line in connection.iterdump() if not line.startswith(_PASSING)]
         finally:
             connection.close()
 

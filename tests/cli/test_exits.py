@@ -24,8 +24,9 @@ EXPECTED = {
     3: {"not_found", "forbidden", "invalid_input", "validation_failed", "conflict", "invalid_state"}
     | {"approval_not_allowed", "idempotency_conflict", "already_sent_elsewhere", "audience_drift"}
     | {"store_unusable"},
-    4: {"locked", "in_progress", "lease_lost", "rate_limited", "persistence_failed", "address_in_use"},
-    5: {"reconciliation_required", "test_unconfirmed"},
+    4: {"locked", "in_progress", "refresh_in_progress"}
+    | {"lease_lost", "rate_limited", "persistence_failed", "address_in_use"},
+    5: {"copy_paused", "reconciliation_required", "test_unconfirmed"},
     6: {"provider_failed"},
     1: {"internal_error"},
     130: {"interrupted"},
@@ -111,7 +112,7 @@ def test_every_flag_that_is_raised_has_a_sentence_and_a_help_page():
 
 def test_every_reason_why_checks_stop_has_a_sentence_and_a_help_page():
     reasons = set(codes(STOPPING, STOP_NAMES)) | {one.value for one in Absence}
-    assert {"duplicate_drafts", "credential_refused", "other_account", "watch_failed"} <= reasons
+    assert {"duplicate_drafts", "credential_refused", "other_account"} <= reasons
     assert reasons - set(words.STOPPED) == set()
     assert reasons - set(PAGES) == set()
 

@@ -52,7 +52,10 @@ def stopped(world, reason, campaign_id=None):
             world.key = "ffffffffffffffffffffffffffffffff-us1"
             world.sandbox.add_account(world.key, "Another account")
         case "watch_failed":
-            world.home.rows("UPDATE campaigns SET look_at = NULL, stopped_reason = 'watch_failed'")
+            world.later(minutes=10)
+            world.home.rows("UPDATE campaigns SET flag = 'watch_failed'")
+            world.heard()
+            return campaign_id
     world.run(hours=2)
     campaign = world.campaign(campaign_id)
     assert (campaign.stopped_reason, campaign.look_at) == (reason, None)

@@ -44,14 +44,14 @@ INSERT INTO locks (key, fence, acquired_at, held_until) {series} SELECT 'campaig
 """
 CAMPAIGNS = """
 INSERT INTO campaigns (id, name, connection_id, audience, state, version, revision, generation, owner,
-    state_changed_at, created_at) {series}
-SELECT 'c' || n, 'n', 'con_1', 'a', 'draft', 1, 1, 1, 'o', 1, n FROM s
+    state_changed_at, created_at, look_at) {series}
+SELECT 'c' || n, 'n', 'con_1', 'a', 'draft', 1, 1, 1, 'o', 1, n, CASE WHEN n % 100 = 0 THEN n END FROM s
 """
 
 
 @pytest.fixture(scope="module", params=["sqlite", pytest.param("postgres", marks=pytest.mark.postgres)])
 def full(request, tmp_path_factory):
-    """Return a database with many jobs queued for later and many finished, some thousand locks and campaigns."""
+    """Return a database with many jobs queued for later and many finished, a thousand of many campaigns to look at."""
     if request.param == "sqlite":
         opened = home_of("sqlite", str(tmp_path_factory.mktemp("plans") / "store.db"))
         with opened as home:
@@ -66,7 +66,7 @@ def full(request, tmp_path_factory):
 
 def fill(home):
     seed_campaign(home)
-    for texts, count in (((QUEUED, FINISHED), MANY), ((LOCKS, CAMPAIGNS), 5_000)):
+    for texts, count in (((QUEUED, FINISHED, CAMPAIGNS), MANY), ((LOCKS,), 5_000)):
         for text in texts:
             home.rows(text.format(series=SERIES[home.dialect].format(count=count)))
     home.rows("ANALYZE")
@@ -98,7 +98,11 @@ CASES = {
     },
     "locks.acquire": {"key": "campaign:c7", "holder": "a", "operation": "send", "actor": None, "ttl_ms": 300_000},
     "campaigns.get": {"id": "c7"},
+    "campaigns.unwatched": {"most_literal": 1_000},
 }  # fmt: skip
+# A thousand campaigns to look at, each with the question whether it has a job.
+THOUSANDS = {"campaigns.unwatched": 60}
+PAGES = {"campaigns.unwatched": 6_000}
 
 
 class Undone(Exception):
@@ -156,13 +160,13 @@ def test_a_hot_statement_uses_an_index_and_reads_little(full, name):
         scans = [line for line in plan if re.match(r"SCAN (jobs|locks|c\b|campaigns)", line)]
         # The index of what is unfinished holds nothing else, and the walk along it is bounded.
         assert not [line for line in scans if not re.search(r"USING .*INDEX jobs_(due|leased)$", line)], plan
-        assert thousands <= 20, plan
+        assert thousands <= THOUSANDS.get(name, 20), plan
         return
     for generic in (False, True):
         plan, pages = postgres_cost(full, text, CASES[name], generic=generic)
         scanned = {node.get("Relation Name") for node in plan if node["Node Type"] == "Seq Scan"}
         assert not scanned & {"jobs", "locks", "campaigns"}, json.dumps(plan[0], indent=1)
-        assert pages <= 200, json.dumps(plan[0], indent=1)
+        assert pages <= PAGES.get(name, 200), json.dumps(plan[0], indent=1)
 
 
 @pytest.mark.parametrize("due", [10, 5_000])

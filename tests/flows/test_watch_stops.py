@@ -196,18 +196,20 @@ def test_a_campaign_that_was_stopped_at_the_provider_is_cancelled_with_how_many_
     assert world.next_due() is None
 
 
-def test_a_watch_that_fails_again_and_again_hands_the_campaign_to_a_person(world):
+def test_a_watch_that_fails_again_and_again_is_told_to_a_person_and_goes_on_hourly(world):
     campaign_id = world.sending()
     world.home.rows("UPDATE jobs SET max_attempts = 1")
     world.meanwhile("inspect", lambda: 1 / 0)
     world.look()
     campaign = world.campaign(campaign_id)
-    assert (campaign.stopped_reason, campaign.look_at) == ("watch_failed", None)
-    (event,) = world.events(campaign_id, "watch_stopped")
-    assert event["data"]["reason"] == "watch_failed"
-    world.later(minutes=2)
-    world.reconcile(campaign_id)
-    assert world.state(campaign_id) == "sent"
+    assert (campaign.stopped_reason, campaign.flag) == (None, "watch_failed")
+    assert campaign.look_at - world.now() > 59 * MINUTE_MS
+    (event,) = world.events(campaign_id, "watch_failed")
+    assert (event["actor"], event["automatic"]) == (None, True)
+    assert "resolve" in world.actions(campaign_id)
+    world.run(hours=2)
+    campaign = world.campaign(campaign_id)
+    assert (campaign.state.value, campaign.flag) == ("sent", None)
 
 
 def test_a_bug_in_a_reading_is_tried_again_and_uses_an_attempt(world):

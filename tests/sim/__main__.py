@@ -16,6 +16,7 @@ from sim.explore import (
     every_crash,
     every_pair,
     every_restore,
+    every_second_late,
     every_strike,
     late_application,
     swarm,
@@ -58,6 +59,7 @@ def tasks() -> list[Callable[[], Tally]]:
         *(partial(twins, seed) for seed in range(20)),
         *(partial(mutant, number) for number in range(len(mutants()))),
         partial(late_application, 1),
+        partial(every_second_late, 1),
     ]
 
 

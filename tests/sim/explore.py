@@ -9,8 +9,17 @@ from campaignbridge.sandbox import Fault
 from campaignbridge.store.sql import Catalogue
 from sim.invariants import Violation
 from sim.machine import MINUTE, OPERATOR, Machine
-from sim.people import cancels, does_all, reconciles, schedules_all, sends, ticks, unschedules
-from sim.scenarios import ALL, Scenario, Strikes, Tally
+from sim.people import (
+    cancels,
+    does_all,
+    reconciles,
+    schedules_all,
+    sends,
+    sends_once,
+    ticks,
+    unschedules,
+)
+from sim.scenarios import ALL, WORKERS, Part, Scenario, Strikes, Tally
 from sim.schedule import Strike
 
 CRASH = Strike("crash")
@@ -108,6 +117,21 @@ def late_application(seed: int, *, step_ms: int = 5_000) -> Tally:
             )
             run(tally, late, seed, {})
             tally.strikes += 1
+    return tally
+
+
+def every_second_late(seed: int, *, seconds: int = 325) -> Tally:
+    """A send that takes effect at each second until its window ends, and then nothing but ticks."""
+    tally = Tally()
+    for second in range(seconds):
+        late = Scenario(
+            f"applied after {second} s, then ticks alone",
+            (Part("a", sends_once), *WORKERS),
+            ("a",),
+            faults=(Fault("send", "apply_late", ms=1000 * second, answer="withhold"),),
+        )
+        run(tally, late, seed, {})
+        tally.strikes += 1
     return tally
 
 

@@ -26,6 +26,9 @@ START = 1_795_000_000_000
 KEY = "0123456789abcdef0123456789abcdef-us1"
 RECIPIENTS = 24_318
 HTML = "<h1>News</h1><p>Read it.</p><a href='*|UNSUB|*'>Unsubscribe</a>"
+GREETING = HTML.replace(
+    "Read it.", "Dear *|FNAME|*, read it."
+)  # mentions a field, so sends look at the list's
 OPERATOR = with_all_rights("cli:dana")
 MINUTE = 60_000
 HOUR = 60 * MINUTE
@@ -71,6 +74,7 @@ class Machine:
     statements: Catalogue | None = None
     repeated_send: str = "accepted_again"
     sending_ms: int = 60_000
+    html: str = HTML
     key: str = KEY  # that the processes have for the provider
     locks: bool = True  # the campaign lock is on
     strict: bool = True  # nobody sends by hand, nothing is applied past its window, nothing is forgotten
@@ -159,7 +163,7 @@ class Machine:
             subject="What we shipped \N{PARTY POPPER}",
             from_name="Dana",
             from_email="news@acme.example",
-            content=HTML.encode(),
+            content=self.html.encode(),
         )
         campaign_id = bridge.create(new, actor=OPERATOR).campaign.id
         _, checked = bridge.submit(campaign_id, actor=OPERATOR)
@@ -214,7 +218,7 @@ class Machine:
 
     def check(self, *, told: bool = False) -> None:
         """Compare what we say at the end with what the provider really did."""
-        check_truth(self.memory.connection, self.sandbox, HTML.encode(), strict=self.strict)
+        check_truth(self.memory.connection, self.sandbox, self.html.encode(), strict=self.strict)
         check_settled(self.memory.connection, told=told)
 
     def restored(self, data: bytes) -> None:

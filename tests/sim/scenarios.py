@@ -7,7 +7,7 @@ from campaignbridge.bridge import Bridge
 from campaignbridge.sandbox import Fault
 from campaignbridge.store.sql import Catalogue, catalogue, parse
 from sim.invariants import Violation
-from sim.machine import Machine
+from sim.machine import GREETING, HTML, MINUTE, Machine
 from sim.people import (
     cancels,
     does_all,
@@ -49,6 +49,7 @@ class Scenario:
     faults: tuple[Fault, ...] = ()
     most_drafts: int | None = 1  # remote campaigns that may be created
     strict: bool = True
+    html: str = HTML
 
     def unguarded(self) -> "Scenario":
         """Return it for a strike that no client can prevent: a request that leaves after its window."""
@@ -71,6 +72,7 @@ class Scenario:
             sending_ms=self.sending_ms,
             locks=locks,
             strict=self.strict,
+            html=self.html,
         )
         machine.author(drafted=self.drafted)
         if self.before:
@@ -122,6 +124,20 @@ SENDS = [
         ("applied late", (Fault("send", "apply_late", ms=200_000, answer="withhold"),)),
         ("throttled", (Fault("send", "status_429", retry_after=7),)),
     )
+]
+FIELDS = [
+    Scenario(
+        f"send after reading the fields, {label}",
+        (
+            Part("a", sends, at=16 * MINUTE),
+            Part("b", sends, at=16 * MINUTE + 50),
+            *(Part(f"w{n}", ticks, at=16 * MINUTE + 7_000 * n) for n in (1, 2)),
+        ),
+        ("a",),
+        html=GREETING,
+        faults=faults,
+    )
+    for label, faults in (("plain", ()), ("answer lost", (Fault("merge_fields", LOST), Fault("send", LOST))))
 ]
 RECONCILES = [
     Scenario(
@@ -210,7 +226,7 @@ CANCELS = [
         ),
     )
 ]
-ALL = [*HANDOFFS, *SENDS, *RECONCILES, *WATCHES, *SCHEDULES, *UNSCHEDULES, *CANCELS]
+ALL = [*HANDOFFS, *SENDS, *FIELDS, *RECONCILES, *WATCHES, *SCHEDULES, *UNSCHEDULES, *CANCELS]
 
 NO_LOCK = {
     "locks.acquire": """INSERT INTO locks (key, fence, holder, operation, actor, interrupted, acquired_at, held_until)

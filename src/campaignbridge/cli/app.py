@@ -5,7 +5,19 @@ import sys
 
 import typer
 
-from campaignbridge.cli import demo, doctor, helping, init, reference, sandbox, schema, status, working
+from campaignbridge.cli import (
+    backup,
+    demo,
+    doctor,
+    helping,
+    init,
+    reference,
+    sandbox,
+    schema,
+    status,
+    working,
+)
+from campaignbridge.cli.audiences import audiences
 from campaignbridge.cli.campaigns import campaigns
 from campaignbridge.cli.choices import CHOICES
 from campaignbridge.cli.command import Command, group
@@ -37,8 +49,11 @@ app.command("tick", cls=Command)(working.tick)
 app.command("help", cls=Command)(helping.help_page)
 app.command("version", cls=Command)(helping.show_version)
 app.command("reference", cls=Command, hidden=True)(reference.reference)
+for name, command in (("backup", backup.backup), ("restore", backup.restore), ("adopt", backup.adopt)):
+    schema.db.command(name, cls=Command)(command)
 app.add_typer(schema.db, name="db")
 app.add_typer(connections, name="connections")
+app.add_typer(audiences, name="audiences")
 app.add_typer(campaigns, name="campaigns")
 app.add_typer(jobs, name="jobs")
 app.add_typer(locks, name="locks")

@@ -141,6 +141,8 @@ def _of_watching(kind: str, event: Mapping[str, Any], provider: str) -> str:
         case "followed":
             changed = ", changed there and not by us" if data.get("unexplained") else ""
             return f"{checked}: {says}{changed}{_now(data)}"
+        case "watch_failed":
+            return f"{checked}: it failed again and again, for a reason of ours. Tried again in an hour"
         case "watch_stopped":
             why = f"Checks stopped: {_word(data.get('reason'))}"
             read = data.get("provider_says") or data.get("reason") == "missing"

@@ -74,6 +74,11 @@ PAGES: dict[str, Page] = {
         "The time it can still arrive runs out by itself; then it is read.",
         ("Wait as long as retry_after says, then repeat the command.",),
     ),
+    "refresh_in_progress": Page(
+        "Somebody is reading this list at the provider right now, and two readings at once tell no more than one.",
+        "The fresh list is kept as soon as it is read.",
+        ("Repeat the command in a moment.",),
+    ),
     "lease_lost": Page(
         "The work took so long that its lock might have ended during the request. So it wasn't made.",
         NOTHING,
@@ -157,9 +162,13 @@ PAGES: dict[str, Page] = {
         ),
     ),
     "watch_failed": Page(
-        "The background check of this campaign failed again and again, so it was given up.",
-        "Nothing. Nothing is sent, either.",
-        ("campaigns reconcile ID looks once by hand, and starts the checks again.",),
+        "The background check of this campaign failed again and again, for a reason of ours.",
+        "It is tried again once an hour. Nothing is sent.",
+        (
+            "campaigns reconcile ID looks once by hand.",
+            "If that fails too, it is a bug: look at the worker's log, and report it.",
+            "campaigns resolve ID settles by hand what the provider's own pages show.",
+        ),
     ),
     "send_refused": Page(
         "The provider refused the last request to send. It still shows a draft, so nothing was sent.",
@@ -210,10 +219,7 @@ PAGES: dict[str, Page] = {
     "watch_stuck": Page(
         "The campaign should have been looked at more than two hours ago. Its own record was not read since.",
         "A worker looks as soon as it gets there. Nothing is sent by that.",
-        (
-            "See that a worker runs: campaignbridge doctor.",
-            "campaigns reconcile ID looks once by hand.",
-        ),
+        ("campaignbridge doctor says whether workers run.", "campaigns reconcile ID looks once by hand."),
     ),
     "notice_undelivered": Page(
         "A notice could not be handed to one of its targets. Nothing else is touched by that.",
@@ -244,6 +250,10 @@ PAGES: dict[str, Page] = {
     "unsubscribe_missing": _content(
         "Nobody could unsubscribe: the tag isn't in the content, or only in a comment.",
         "Put a link to *|UNSUB|* into it.",
+    ),
+    "unknown_field": _content(
+        "The content mentions a field that the audience doesn't have: everybody would be mailed the bare tag.",
+        "audiences fields AUDIENCE --connection LABEL lists the fields there are; correct the tag.",
     ),
     "audience_unknown": Page(
         "The provider knows no list with the campaign's audience reference.",
@@ -301,6 +311,15 @@ PAGES: dict[str, Page] = {
         "The store is damaged, is no store of ours, or has a schema that this program can't work with.",
         NOTHING,
         ("db current shows its version; db upgrade brings an older one up.", "Check --database."),
+    ),
+    "copy_paused": Page(
+        "The store isn't where it was recorded, or came out of a backup, so it is a copy of another installation.",
+        "Nothing. A copy sends nothing, reads nothing by itself and runs no jobs, until a person adopts it.",
+        (
+            "If the original is still in use, leave the copy paused: two that act mail people twice.",
+            "If this is the only one (moved, restored), db adopt --reason TEXT makes it the real one.",
+            "In a container, CAMPAIGNBRIDGE_MACHINE_ID names the machine, so that a restart isn't a move.",
+        ),
     ),
     "persistence_failed": Page(
         "The store can't be reached, is busy, or is full.",

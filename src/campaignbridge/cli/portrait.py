@@ -185,6 +185,8 @@ def _content(view: "CampaignView") -> list[tuple[str, str]]:
 def _audience(view: "CampaignView") -> str:
     campaign, remote, now = view.dossier.campaign, view.dossier.remote, view.dossier.now
     ref = terminal.clean(campaign.audience)
+    if view.audience is not None:
+        ref = f"{terminal.shortened(view.audience['name'], 30)} ({ref})"
     if remote is None or remote.recipient_count is None or remote.observed_at is None:
         return ref
     return f"{ref}, {remote.recipient_count:,} people, read {clock_time(remote.observed_at, now)}"
@@ -292,6 +294,7 @@ def document(view: "CampaignView") -> dict[str, Any]:
             "sandbox": connection.sandboxed,
         },
         "audience": campaign.audience,
+        "audience_name": view.audience["name"] if view.audience else None,
         "recipients": remote.recipient_count if remote else None,
         "emails_sent": remote.emails_sent if remote else None,
         "remote_id": remote.remote_id if remote else None,

@@ -14,7 +14,6 @@ STOPPED = {
     "duplicate_drafts": "{provider} has two campaigns with our mark, and only one can be ours.",
     "credential_refused": "{provider} refuses the key of this connection.",
     "other_account": "The key of this connection opens another account than the campaign's.",
-    "watch_failed": "Looking at {provider} failed again and again, for a reason of ours.",
     "not_applied": "{provider}'s record shows that the request did not take effect.",
     "not_created": "The draft can't be found at {provider}.",
     "inconclusive": "What {provider} says doesn't tell whether the request took effect.",
@@ -29,6 +28,7 @@ FLAGS = {
     "no_reading": "{provider} has given no usable reading for about an hour.",
     "connection_unusable": "A worker can't open the connection: its key is not set there.",
     "sending_long": "{provider} has been sending it for more than a day.",
+    "watch_failed": "Looking at {provider} failed again and again, for a reason of ours. It is tried hourly.",
     "unconfirmed_long": "A request has had no confirmed outcome for more than an hour.",
 }
 OTHERS = {"watch_stuck": "It should have been looked at more than two hours ago, and was not."}

@@ -7,6 +7,7 @@ another one listens. Polling is the truth: what is not heard is found at the nex
 
 SIGTERM and SIGINT drain: nothing more is claimed, what runs is finished, what was claimed and never started
 goes back. A worker whose clock differs from the store's by more than 30 s stops claiming and says so.
+On a paused copy nothing can be claimed; it says so, too.
 """
 
 import logging
@@ -51,6 +52,7 @@ class Runtime:
     skewed: threading.Event = field(default_factory=threading.Event)
     turn: threading.Lock = field(default_factory=threading.Lock)  # to ask for work
     deaf_since: Mark | None = None  # since when wake-ups that there should be are not heard
+    paused: threading.Event = field(default_factory=threading.Event)
     in_hand: dict[tuple[str, int], Job] = field(
         default_factory=dict
     )  # what is claimed and neither ended nor given up
@@ -197,6 +199,8 @@ class Runtime:
     def _check_skew(self) -> None:
         with self.worker.store.unit() as unit:
             theirs = unit.now_ms() - self.clock_offset_ms
+            paused = unit.identity.paused
+        self._note_pause(paused=paused)
         skew_ms = abs(theirs - time.time_ns() // 1_000_000)
         if skew_ms > SKEW_LIMIT_MS:
             LOG.error("this host's clock differs from the store's by %d s: not claiming", skew_ms // 1000)
@@ -204,3 +208,11 @@ class Runtime:
         elif self.skewed.is_set():
             LOG.warning("this host's clock agrees with the store's again: claiming")
             self.skewed.clear()
+
+    def _note_pause(self, *, paused: bool) -> None:
+        if paused and not self.paused.is_set():
+            LOG.error("the store is a copy of another installation, and paused: nothing can be claimed")
+            self.paused.set()
+        elif not paused and self.paused.is_set():
+            LOG.warning("the store was made the real one: claiming")
+            self.paused.clear()

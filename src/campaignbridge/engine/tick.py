@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from campaignbridge.engine.recurring import known_text, settle
 from campaignbridge.engine.worker import Worker
+from campaignbridge.ports import Row
 
 DAY_MS = 24 * 3_600_000
 KEEP_SUCCEEDED_MS = 7 * DAY_MS
@@ -28,6 +29,7 @@ class Ticked:
     ran: int
     queued: int  # recurring jobs that were due
     purged: int
+    paused: bool = False  # the store is a copy that nobody has adopted: nothing runs
 
 
 def tick(worker: Worker, *, batch: int = 10, polling_ms: int | None = None) -> Ticked:
@@ -36,10 +38,10 @@ def tick(worker: Worker, *, batch: int = 10, polling_ms: int | None = None) -> T
     `polling_ms` is for how long this worker has heard no wake-ups, if it should hear them.
     """
     ran = _work(worker, batch)
-    queued, has_old = _complete(worker, polling_ms)
+    row, queued = _complete(worker, polling_ms)
     if queued and ran < batch:
         ran += _work(worker, batch - ran)
-    return Ticked(ran, queued, _purge(worker) if has_old else 0)
+    return Ticked(ran, queued, _purge(worker) if row["has_old"] else 0, paused=bool(row["paused"]))
 
 
 def _work(worker: Worker, batch: int) -> int:
@@ -56,7 +58,7 @@ def _work(worker: Worker, batch: int) -> int:
     return ran
 
 
-def _complete(worker: Worker, polling_ms: int | None) -> tuple[int, bool]:
+def _complete(worker: Worker, polling_ms: int | None) -> tuple[Row, int]:
     with worker.store.unit() as unit:
         row = unit.workers.ticked(
             worker.holder,
@@ -69,7 +71,7 @@ def _complete(worker: Worker, polling_ms: int | None) -> tuple[int, bool]:
         queued = 0
         if row["unsettled"] or row["planned"] < len(worker.recurring):
             queued = settle(unit, worker.recurring, worker.new_id, now_ms=row["now"])
-    return queued, bool(row["has_old"])
+    return row, queued
 
 
 def _purge(worker: Worker) -> int:

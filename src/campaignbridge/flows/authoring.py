@@ -20,6 +20,7 @@ from campaignbridge.domain.content import (
     require_address,
     require_one_line,
 )
+from campaignbridge.domain.discovery import Cached
 from campaignbridge.domain.errors import Conflict, InvalidInput, Refusal, ValidationFailed
 from campaignbridge.domain.ledger import READ_LIMIT_MS
 from campaignbridge.domain.provider import (
@@ -27,10 +28,13 @@ from campaignbridge.domain.provider import (
     Ambiguous,
     Category,
     Envelope,
+    MergeField,
     Refused,
     RemoteAudience,
 )
 from campaignbridge.flows.connecting import find_connection
+from campaignbridge.flows.fields import field_problems
+from campaignbridge.flows.reading import open_reader
 from campaignbridge.flows.refusals import not_reached, refused, unreadable
 from campaignbridge.flows.render import render
 from campaignbridge.flows.wiring import Wiring
@@ -112,8 +116,8 @@ def check(wiring: Wiring, campaign_id: str, *, actor: Actor) -> Checked:
     actor.require("read")
     with wiring.store.reading() as unit:
         dossier = unit.campaigns.get(campaign_id)
-        snapshot = unit.campaigns.snapshot(dossier.campaign)
-    return _check(wiring, dossier, snapshot)
+        content = unit.discoveries.content_and_fields(dossier.campaign)
+    return _check(wiring, dossier, *content, actor)
 
 
 def submit(
@@ -123,10 +127,10 @@ def submit(
     actor.require("author")
     with wiring.store.reading() as unit:
         dossier = unit.campaigns.get(campaign_id)
-        snapshot = unit.campaigns.snapshot(dossier.campaign)
+        content = unit.discoveries.content_and_fields(dossier.campaign)
     campaign = dossier.campaign
     _require_editable(campaign, State.READY_FOR_REVIEW, expected_version, doing="be submitted")
-    checked = _check(wiring, dossier, snapshot)
+    checked = _check(wiring, dossier, *content, actor)
     for problem in checked.errors:
         raise ValidationFailed(problem.what, todo=problem.todo, problem=problem.code)
     with wiring.store.unit() as unit:
@@ -197,9 +201,11 @@ def require_audience(ref: str) -> None:
         )
 
 
-def _check(wiring: Wiring, dossier: Dossier, snapshot: Snapshot) -> Checked:
+def _check(
+    wiring: Wiring, dossier: Dossier, snapshot: Snapshot, fields: Cached[MergeField], actor: Actor
+) -> Checked:
     problems = list(preflight(snapshot.envelope, snapshot.html, snapshot.text))
-    provider = wiring.open_provider(dossier.connection)
+    provider = open_reader(wiring, dossier.connection)
     try:
         outcome = provider.audience(dossier.campaign.audience, limit_ms=READ_LIMIT_MS)
     except ValueError:  # not the form of this provider's ids
@@ -208,6 +214,9 @@ def _check(wiring: Wiring, dossier: Dossier, snapshot: Snapshot) -> Checked:
     match outcome:
         case Accepted(value):
             audience = value
+            with wiring.store.unit() as unit:
+                unit.discoveries.put_audience(dossier.campaign.account, audience)
+            problems += field_problems(wiring, provider, dossier, snapshot, fields, actor=actor.name)
         case Refused(category=Category.MISSING):
             problems.append(
                 Problem(

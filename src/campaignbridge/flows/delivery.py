@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import State, require_separation
 from campaignbridge.domain.content import Snapshot, preflight
+from campaignbridge.domain.discovery import Cached
 from campaignbridge.domain.errors import InvalidState, Refusal, StoreGone, ValidationFailed
 from campaignbridge.domain.ledger import (
     MUTATION_LIMIT_MS,
@@ -26,8 +27,9 @@ from campaignbridge.domain.ledger import (
     request_hash,
     require_key,
 )
-from campaignbridge.domain.provider import Accepted, Observation, Outcome, RemoteStatus
+from campaignbridge.domain.provider import Accepted, MergeField, Observation, Outcome, RemoteStatus
 from campaignbridge.domain.when import require_sendable_at
+from campaignbridge.flows.fields import field_problems
 from campaignbridge.flows.guard import known_remote, require_nothing_landing, require_sendable
 from campaignbridge.flows.handoff import require_frozen
 from campaignbridge.flows.holding import Held, Work, working_on
@@ -119,9 +121,9 @@ def _deliver(wiring: Wiring, campaign_id: str, actor: Actor, order: Order) -> Se
     actor.require("deliver")
     require_key(order.key)
 
-    def also(unit: Unit, dossier: Dossier) -> tuple[Snapshot, Attempt | None]:
-        return (
-            unit.campaigns.snapshot(dossier.campaign),
+    def also(unit: Unit, dossier: Dossier) -> _Read:
+        return _Read(
+            *unit.discoveries.content_and_fields(dossier.campaign),
             unit.ledger.replay(campaign_id, order.operation, order.key),
         )
 
@@ -140,6 +142,15 @@ def _deliver(wiring: Wiring, campaign_id: str, actor: Actor, order: Order) -> Se
             if "attempt" not in refusal.facts:  # else the attempt has left its own
                 note_refusal(wiring, work.dossier, name, actor, refusal)
             raise
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What is read beside the campaign while its lock is taken."""
+
+    snapshot: Snapshot
+    fields: Cached[MergeField]
+    earlier: Attempt | None  # with this key
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,11 +190,9 @@ def _read_back(held: Held, prepared: _Prepared, attempt: Attempt) -> None:
             held.wiring.wake_watch(unit, campaign.id, in_ms=0)
 
 
-def _prepare(
-    wiring: Wiring, work: Work[tuple[Snapshot, Attempt | None]], actor: Actor, order: Order
-) -> _Prepared | Sent:
+def _prepare(wiring: Wiring, work: Work[_Read], actor: Actor, order: Order) -> _Prepared | Sent:
     """Check everything, in the order of the protocol; a recorded key is answered at once."""
-    dossier, (snapshot, earlier) = work.dossier, work.also
+    dossier, snapshot = work.dossier, work.also.snapshot
     campaign, confirmed = dossier.campaign, order.confirmed
     provider = wiring.open_provider(dossier.connection)
     _require_capability(provider, order)
@@ -197,10 +206,14 @@ def _prepare(
         order.at_ms or "",
         order.again_after or "",
     )
-    replayed = answer_replay(earlier, asked)
+    replayed = answer_replay(work.also.earlier, asked)
     if replayed is not None:
         return Sent(replayed.id, None, replay=True)
-    _require_ready(dossier, snapshot, order, provider)
+    _require_ready(dossier, order, provider)
+    _require_content(wiring, provider, work, actor)
+    if dossier.content_holder not in (None, order.again_after):
+        raise sent_elsewhere(dossier.content_holder)
+    require_nothing_landing(dossier)
     seen = require_sendable(provider, dossier, snapshot, work.held)
     if seen.recipient_count != confirmed.recipients:
         raise ValidationFailed(
@@ -245,7 +258,7 @@ def _require_confirmed(dossier: Dossier, confirmed: Confirmation) -> None:
         )
 
 
-def _require_ready(dossier: Dossier, snapshot: Snapshot, order: Order, provider: Provider) -> None:
+def _require_ready(dossier: Dossier, order: Order, provider: Provider) -> None:
     campaign = dossier.campaign
     campaign.require_settled()
     doing = "be sent" if order.at_ms is None else "be scheduled"
@@ -259,10 +272,13 @@ def _require_ready(dossier: Dossier, snapshot: Snapshot, order: Order, provider:
     campaign.require_version(order.expected_version)
     if order.at_ms is not None:
         require_sendable_at(order.at_ms, now_ms=dossier.now, grid_ms=provider.schedule_grid_ms)
+
+
+def _require_content(wiring: Wiring, provider: Provider, work: Work[_Read], actor: Actor) -> None:
+    dossier, snapshot = work.dossier, work.also.snapshot
     require_frozen(dossier, snapshot)
-    for problem in preflight(snapshot.envelope, snapshot.html, snapshot.text):
+    problems = preflight(snapshot.envelope, snapshot.html, snapshot.text)
+    problems += field_problems(wiring, provider, dossier, snapshot, work.also.fields, actor=actor.name)
+    for problem in problems:
         if problem.error:
             raise ValidationFailed(problem.what, todo=problem.todo, problem=problem.code)
-    if dossier.content_holder not in (None, order.again_after):
-        raise sent_elsewhere(dossier.content_holder)
-    require_nothing_landing(dossier)

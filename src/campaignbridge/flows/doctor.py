@@ -17,6 +17,7 @@ from campaignbridge.domain.provider import Accepted, Account, Ambiguous, Categor
 from campaignbridge.flows.amounts import age as _age
 from campaignbridge.flows.amounts import count as _count
 from campaignbridge.flows.health import LATE_MS, Health, look, warnings
+from campaignbridge.flows.identity import ADOPTING, IDLE, Whereabouts, as_copy
 from campaignbridge.flows.notices import configured
 from campaignbridge.ports import Clock, Database, Provider, Row, Transaction
 from campaignbridge.settings import Settings
@@ -51,6 +52,7 @@ class Subject:
     schema: Callable[[], tuple[int, int]] | None = None  # the store's version, and ours
     open_provider: Callable[[Connection], Provider] | None = None
     vault: Vault | None = None
+    place: Whereabouts | None = None
 
     @contextmanager
     def reading(self) -> Iterator[Transaction]:
@@ -231,8 +233,11 @@ def _clock(subject: Subject) -> Finding:
 
 def _installation(subject: Subject) -> Finding:
     with subject.reading() as tx:
-        name = Unit(tx).installation()
-    return Finding("ok", name) if name else Finding("warn", "not named yet; the next command does so")
+        standing = Unit(tx).identity.standing()
+    if standing is None:
+        return Finding("warn", "not named yet; the next command does so")
+    copy = as_copy(standing, subject.place)
+    return Finding("fail", copy, IDLE, ADOPTING, "copy_paused") if copy else Finding("ok", standing.id)
 
 
 def _last_tick(subject: Subject) -> Finding:
@@ -341,9 +346,8 @@ def _with_seal(found: Finding, connection: Connection, subject: Subject) -> Find
 
 def _notices(subject: Subject) -> Finding:
     told, wrong = configured(subject.chosen)
-    if not wrong:
-        return Finding("ok", told)
-    return Finding("warn", told, wrong, "campaignbridge notices test", "notice_undelivered")
+    fix, page = ("campaignbridge notices test", "notice_undelivered") if wrong else ("", "")
+    return Finding("warn" if wrong else "ok", told, wrong, fix, page)
 
 
 def _needs_you(subject: Subject) -> Finding:

@@ -23,8 +23,8 @@ from campaignbridge.domain.provider import Accepted, Ambiguous, Draft, Observati
 from campaignbridge.domain.remote import RemoteCampaign
 from campaignbridge.flows.holding import Held
 from campaignbridge.flows.once import too_late
-from campaignbridge.flows.refusals import lease_lost, refused, unreadable
-from campaignbridge.ports import Provider
+from campaignbridge.flows.refusals import barred, lease_lost, refused, unreadable
+from campaignbridge.ports import Provider, Reader
 from campaignbridge.store.campaigns import Dossier
 
 
@@ -91,7 +91,7 @@ def read(provider: Provider, dossier: Dossier) -> Observation:
             assert_never(outcome)
 
 
-def is_account_of(provider: Provider, dossier: Dossier) -> bool | Refused | Ambiguous:
+def is_account_of(provider: Reader, dossier: Dossier) -> bool | Refused | Ambiguous:
     """Say whether the key still opens the campaign's account: another one's silence proves nothing."""
     outcome = provider.verify(limit_ms=READ_LIMIT_MS)
     match outcome:
@@ -132,7 +132,9 @@ def assert_draft(provider: Provider, dossier: Dossier, snapshot: Snapshot, held:
         announced = unit.remotes.start_writing(
             remote, held.lease, limit_ms=FIRST_BYTE_MS + UPLOAD_LIMIT_MS, need_ms=need_ms
         )
-    if announced is None or too_late(held, checked):
+        if announced is None:
+            raise barred(unit)
+    if too_late(held, checked):
         raise lease_lost()
     outcome = provider.sync_draft(remote.remote_id, draft_of(dossier, snapshot), limit_ms=UPLOAD_LIMIT_MS)
     if isinstance(outcome, Ambiguous):

@@ -23,9 +23,10 @@ from campaignbridge.flows.finding import Writer, case_of, write_finding
 from campaignbridge.flows.guard import is_account_of
 from campaignbridge.flows.handoff import SEARCH_SINCE_MS
 from campaignbridge.flows.holding import Held, nothing_else, working_on
+from campaignbridge.flows.reading import open_reader
 from campaignbridge.flows.refusals import lease_lost
 from campaignbridge.flows.wiring import Wiring
-from campaignbridge.ports import Provider
+from campaignbridge.ports import Reader
 from campaignbridge.store.campaigns import Dossier
 
 
@@ -58,7 +59,7 @@ def look(wiring: Wiring, campaign_id: str, *, actor: str | None) -> Reconciled:
             return _too_early(dossier, actor)
         if dossier.attempt is not None and dossier.attempt.status is Status.PENDING:
             dossier = _turn_unknown(held, dossier, actor)
-        provider = wiring.open_provider(dossier.connection)
+        provider = open_reader(wiring, dossier.connection)
         reading = take_reading(provider, dossier)
         if isinstance(reading, Gone) or (isinstance(reading, Searched) and not reading.found):
             same = is_account_of(provider, dossier)
@@ -120,7 +121,7 @@ def _turn_unknown(held: Held, dossier: Dossier, actor: str | None) -> Dossier:
         return unit.campaigns.get(dossier.campaign.id)
 
 
-def take_reading(provider: Provider, dossier: Dossier) -> Reading | Refused | Ambiguous:
+def take_reading(provider: Reader, dossier: Dossier) -> Reading | Refused | Ambiguous:
     """Ask the provider once: for the remote campaign, or for whatever carries its token."""
     campaign, remote = dossier.campaign, dossier.remote
     remote_id = remote.remote_id if remote else None

@@ -1,8 +1,8 @@
 """Resolving by hand: what the provider can never tell is settled by an administrator, with evidence.
 
-It works where checks have stopped, under the campaign's lock, and never inside a settle window: until that is
-over, the provider's own record may still decide. Attempt and campaign are settled in one transaction, and the
-evidence stands in the audit event.
+It works where checks have stopped, or fail for a reason of ours, under the campaign's lock, and never inside a
+settle window: until that is over, the provider's own record may still decide. Attempt and campaign are settled in one
+transaction, and the evidence stands in the audit event.
 """
 
 from dataclasses import dataclass
@@ -101,7 +101,7 @@ def acknowledge(
 
 def _target(dossier: Dossier, ruling: Ruling) -> State:
     campaign, attempt = dossier.campaign, dossier.attempt
-    if campaign.stopped_reason is None:
+    if campaign.stopped_reason is None and campaign.flag != "watch_failed":
         raise InvalidState(
             "Checks of this campaign have not stopped: the provider's own record may still decide.",
             todo=f"campaigns reconcile {campaign.id} reads it now.",
@@ -145,7 +145,7 @@ def _write(unit: Unit, dossier: Dossier, ruling: Ruling, target: State, actor: A
         verdict=ruling.verdict.value,
         evidence=ruling.evidence,
         mailed=ruling.mailed,
-        stopped_reason=campaign.stopped_reason,
+        stopped_reason=campaign.stopped_reason or campaign.flag,
     )
 
 

@@ -36,6 +36,7 @@ class CampaignView:
     attempts: tuple[Attempt, ...]
     lock: Row | None  # who holds it now
     actions: tuple[Action, ...]
+    audience: Row | None  # its name and size as preflight last read them
 
 
 def show(wiring: Wiring, campaign_id: str, *, actor: Actor) -> CampaignView:
@@ -51,6 +52,7 @@ def show(wiring: Wiring, campaign_id: str, *, actor: Actor) -> CampaignView:
             attempts=tuple(unit.ledger.of_campaign(campaign_id)),
             lock=held[0] if held else None,
             actions=actions(dossier, actor, separated=wiring.duties_separated),
+            audience=unit.discoveries.audience(dossier.campaign.account, dossier.campaign.audience),
         )
 
 
@@ -192,7 +194,7 @@ def _resolving(dossier: Dossier, actor: Actor) -> Action:
     why_not = ""
     if "admin" not in actor.rights:
         why_not = "only an administrator may"
-    elif dossier.campaign.stopped_reason is None:
+    elif dossier.campaign.stopped_reason is None and dossier.campaign.flag != "watch_failed":
         why_not = "only when the provider can never tell"
     elif dossier.attempt is not None and dossier.now < dossier.attempt.window_end:
         why_not = "its request may still take effect"

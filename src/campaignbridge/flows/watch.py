@@ -8,6 +8,7 @@ It can be run again at any time: all it does is read at the provider and write d
 from campaignbridge.domain import cadence
 from campaignbridge.domain.errors import (
     Conflict,
+    CopyPaused,
     InvalidInput,
     InvalidState,
     LeaseLost,
@@ -19,6 +20,7 @@ from campaignbridge.domain.job import Again, Done, Handler, Job, JobOutcome
 from campaignbridge.flows.reconcile import look
 from campaignbridge.flows.wiring import Wiring
 
+FAILED_MS = 60 * cadence.MINUTE_MS  # until the next look after one that failed again and again
 FLAGGED_MISSES = 7  # about an hour without a reading
 SHORTLY_MS = 15_000  # the campaign is locked, or somebody was faster
 
@@ -28,21 +30,22 @@ def watch_handler(wiring: Wiring) -> Handler:
     return Handler(
         type="watch_campaign",
         run=lambda job: watch(wiring, job),
-        abandoned=lambda job: give_up(wiring, job),
+        abandoned=lambda job: put_off(wiring, job),
         retry_safe=True,
     )
 
 
-def give_up(wiring: Wiring, job: Job) -> None:
-    """Hand a campaign whose watch failed again and again to a person."""
+def put_off(wiring: Wiring, job: Job) -> None:
+    """Tell a person of a campaign whose watch failed again and again; it goes on an hour later."""
     campaign_id = _campaign_of(job)
     with wiring.store.unit() as unit:
-        if unit.campaigns.give_up(campaign_id, "watch_failed"):
-            unit.events.add("watch_stopped", campaign_id=campaign_id, actor=None, reason="watch_failed")
+        if unit.campaigns.postpone(campaign_id, flag="watch_failed", look_in_ms=FAILED_MS):
+            unit.events.add("watch_failed", campaign_id=campaign_id, actor=None)
+            wiring.wake_watch(unit, campaign_id, in_ms=FAILED_MS)
             return
         dossier = unit.campaigns.get(campaign_id)
         look_at = dossier.campaign.look_at
-        if look_at is not None:  # a later wish, say of a fresh intent, is not this job's to give up
+        if look_at is not None:  # a later wish, say of a fresh intent, is not this job's to put off
             wiring.wake_watch(unit, campaign_id, in_ms=look_at - dossier.now)
 
 
@@ -62,7 +65,7 @@ def watch(wiring: Wiring, job: Job) -> JobOutcome:
         return Done()  # finished, or gone, since it was queued
     except Locked as locked:
         return Again(after_ms=min(SHORTLY_MS, 1000 * int(locked.facts["retry_after"])))
-    except (Conflict, LeaseLost, StoreGone):
+    except (Conflict, CopyPaused, LeaseLost, StoreGone):
         return Again(after_ms=SHORTLY_MS)
     except InvalidInput:
         # This worker can't open the connection, say for want of its key; another one may.

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from campaignbridge.domain.connection import Connection
+from campaignbridge.domain.installation import Place
 from campaignbridge.domain.job import Request, job_id
 from campaignbridge.ports import Chance, Clock, NoticeTarget, Provider
 from campaignbridge.store.unit import Store, Unit
@@ -20,6 +21,7 @@ class Wiring:
     holder: str  # new on every process start, never reused
     duties_separated: bool = False  # whoever approves may not send
     test_domains: frozenset[str] = frozenset()  # where tests may go; empty: anywhere
+    place: Place | None = None  # where this process finds the store; None: in memory, or nobody looked
     notice_targets: Mapping[str, Callable[[], NoticeTarget]] = field(default_factory=dict)  # opened by name
 
     def new_id(self, prefix: str) -> str:

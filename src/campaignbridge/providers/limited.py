@@ -134,6 +134,10 @@ class Limited:
         """List the fields that content may mention."""
         return self._ask(lambda: self._inner.merge_fields(audience, limit_ms=limit_ms), limit_ms)
 
+    def mentioned_fields(self, content: str) -> frozenset[str]:
+        """Return the fields that content mentions."""
+        return self._inner.mentioned_fields(content)
+
     def senders(self, *, limit_ms: int) -> Outcome[Listing[Sender]]:
         """List who mail may come from."""
         return self._ask(lambda: self._inner.senders(limit_ms=limit_ms), limit_ms)

@@ -42,6 +42,7 @@ from campaignbridge.providers.answers import (
     text,
     whole,
 )
+from campaignbridge.providers.mailchimp_tags import mentioned_fields
 from campaignbridge.providers.transport import Answer, Line, Transport
 
 PAGE_SIZE = 1000
@@ -211,6 +212,10 @@ class Mailchimp:
         list_id, _ = wire.split_audience(audience)
         left_ms = self._transport.countdown(limit_ms)
         return self._listing(f"/lists/{list_id}/merge-fields", listings.MERGE_FIELDS, left_ms)
+
+    def mentioned_fields(self, content: str) -> frozenset[str]:
+        """Return the merge fields that content mentions."""
+        return mentioned_fields(content)
 
     def senders(self, *, limit_ms: int) -> Outcome[Listing[Sender]]:
         """List the sending domains; where there are none to be had, the default senders of the lists.

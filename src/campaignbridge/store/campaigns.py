@@ -28,6 +28,7 @@ class Dossier:
     content_holder: str | None  # another campaign that holds this content for this audience
     installation: str
     now: int
+    paused: bool = False  # the installation is a copy that nobody has adopted
 
     @property
     def stem(self) -> str:
@@ -102,13 +103,14 @@ class Campaigns:
             content_holder=row["content_holder"],
             installation=row["installation"],
             now=row["now"],
+            paused=row["paused_since"] is not None,
         )
 
     def snapshot(self, campaign: Campaign) -> Snapshot:
         """Return the campaign's present content."""
         row = self._tx.one("campaigns.snapshot_of", campaign_id=campaign.id, revision=campaign.revision)
         assert row is not None, "a campaign has its snapshot from birth"
-        return _snapshot_of(row)
+        return snapshot_of(row)
 
     def newest(self, *, most: int) -> list[Row]:
         """Return the newest campaigns, for people."""
@@ -268,9 +270,17 @@ class Campaigns:
         """Flag a person while the watch goes on; False when somebody changed the campaign since it was read."""
         return self._tx.run("campaigns.flag", id=campaign.id, version=campaign.version, flag=flag) == 1
 
-    def give_up(self, campaign_id: str, reason: str) -> bool:
-        """Stop a watch that can't go on by itself; False when nothing is due to be looked at."""
-        return self._tx.run("campaigns.give_up", id=campaign_id, reason=reason) == 1
+    def postpone(self, campaign_id: str, flag: str, *, look_in_ms: int) -> bool:
+        """Put off a look that failed, and flag a person; False when nothing is due to be looked at."""
+        return self._tx.run("campaigns.postpone", id=campaign_id, flag=flag, look_in_ms=look_in_ms) == 1
+
+    def unwatched(self, *, most: int) -> list[tuple[str, int]]:
+        """Return campaigns that are to be looked at and have no job that will, each with its time."""
+        return [(row["id"], row["look_at"]) for row in self._tx.all("campaigns.unwatched", most_literal=most)]
+
+    def look_again(self) -> list[str]:
+        """Have everything looked at that moves by itself or has an open request; return the campaigns."""
+        return [row["id"] for row in self._tx.all("campaigns.look_again")]
 
     def stop_connection(self, connection_id: str, reason: str) -> int:
         """Stop every watch of a connection; return how many there were."""
@@ -337,7 +347,8 @@ def _open_attempt_of(row: Row) -> Attempt | None:
     )
 
 
-def _snapshot_of(row: Row) -> Snapshot:
+def snapshot_of(row: Row) -> Snapshot:
+    """Return the frozen content that a row holds."""
     return Snapshot(
         campaign_id=row["campaign_id"],
         revision=row["revision"],

@@ -1,7 +1,7 @@
 """Jobs in the store: claimed by one conditional statement, ended by their fence and holder."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from campaignbridge.domain.job import Again, Job, JobState, Payload, Request, encode_payload, require_code
 from campaignbridge.ports import Row, Transaction
@@ -24,12 +24,21 @@ class Jobs:
         assert row is not None
         return str(row["id"])
 
-    def enqueue_many(self, requests: Iterable[tuple[str, Request]], *, delay_ms: int = 0) -> int:
-        """Queue many jobs at once, sorted by key so that two of these can't deadlock."""
+    def enqueue_many(
+        self,
+        requests: Iterable[tuple[str, Request]],
+        *,
+        at: Mapping[str, int] | None = None,
+        delay_ms: int = 0,
+    ) -> int:
+        """Queue many jobs at once, sorted by key so that two of these can't deadlock.
+
+        `at` has a time for some of the new ids, in the store's clock; the others come after `delay_ms`.
+        """
         ordered = sorted(requests, key=lambda item: (item[1].key or "", item[0]))
         return self._tx.each(
             "jobs.enqueue_quietly",
-            [_enqueued(job_id, request, None, delay_ms) for job_id, request in ordered],
+            [_enqueued(job_id, request, (at or {}).get(job_id), delay_ms) for job_id, request in ordered],
         )
 
     def claim(self, *, holder: str, batch: int, lease_ms: int) -> list[Job]:

@@ -35,10 +35,20 @@ class Locks:
             held_by={"operation": operation, "actor": row["actor"] if row else None},
         )
 
-    def hold(self, lease: Lease, *, need_ms: int) -> bool:
-        """Keep the lock until this transaction ends; False when it isn't ours for `need_ms` more."""
+    def hold(self, lease: Lease, *, need_ms: int, acts: bool = False) -> bool:
+        """Keep the lock until this transaction ends; False when it isn't ours for `need_ms` more.
+
+        With `acts`, for a request that changes something at a provider: False on a copy that is paused, too.
+        """
         return (
-            self._tx.run("locks.hold", key=lease.key, fence=lease.fence, holder=lease.holder, need_ms=need_ms)
+            self._tx.run(
+                "locks.hold",
+                key=lease.key,
+                fence=lease.fence,
+                holder=lease.holder,
+                need_ms=need_ms,
+                acts=int(acts),
+            )
             == 1
         )
 

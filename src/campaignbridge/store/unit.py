@@ -6,7 +6,9 @@ from contextlib import contextmanager
 from campaignbridge.ports import Database, Transaction
 from campaignbridge.store.accounts import Accounts
 from campaignbridge.store.campaigns import Campaigns
+from campaignbridge.store.discoveries import Discoveries
 from campaignbridge.store.events import Events
+from campaignbridge.store.installation import Installation
 from campaignbridge.store.jobs import Jobs
 from campaignbridge.store.ledger import Ledger
 from campaignbridge.store.limits import Limits
@@ -35,6 +37,8 @@ class Unit:
         self.limits = Limits(tx)
         self.status = StatusReads(tx)
         self.notices = Notices(tx)
+        self.discoveries = Discoveries(tx)
+        self.identity = Installation(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""

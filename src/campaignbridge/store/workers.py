@@ -23,7 +23,7 @@ class Workers:
 
         `polling_ms` is for how long it has heard no wake-ups; None where it hears them, or there are none.
         The row has the store's `now`, how many recurring jobs of `known` are `planned`, how many rows are
-        `unsettled`, and whether the store `has_old` rows.
+        `unsettled`, whether the store `has_old` rows, and whether it is a `paused` copy.
         """
         row = self._tx.one(
             "workers.ticked",

@@ -35,7 +35,7 @@ SELECT c.id, c.name, c.connection_id, c.audience, c.state, c.version, c.revision
     a.created_at AS attempt_created_at, a.answered_at AS attempt_answered_at,
     a.error_code AS attempt_error_code, a.schedule_at AS attempt_schedule_at,
     h.campaign_id AS content_holder,
-    i.id AS installation, now_ms() AS now
+    i.id AS installation, i.paused_since, now_ms() AS now
 FROM campaigns c
 JOIN connections k ON k.id = c.connection_id
 JOIN installation i ON i.one = 1
@@ -138,6 +138,13 @@ WHERE id = :id AND version = :version
 UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
 WHERE id = :id AND open_attempt IS NULL AND state NOT IN ('sent', 'cancelled', 'archived')
 
+-- name: look_again
+-- For a copy that becomes the real one: all that moves by itself or has an open request, also where looking had
+-- stopped, since what was known then may be out of date. A look can only read.
+UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
+WHERE open_attempt IS NOT NULL OR state IN ('scheduled', 'sending', 'unknown')
+RETURNING id
+
 -- name: alarm
 -- For a possible double: flags a person, and has it looked at unless it is finished or a request is open. It is
 -- a version of its own, so that whoever is checking or looking just now starts anew. The graver flag stays.
@@ -155,9 +162,22 @@ RETURNING look_at, version
 UPDATE campaigns SET flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE :flag END
 WHERE id = :id AND version = :version AND look_at IS NOT NULL
 
--- name: give_up
--- The watch can't go on by itself: what was due to be looked at needs a person now.
-UPDATE campaigns SET look_at = NULL, stopped_reason = :reason WHERE id = :id AND look_at <= now_ms()
+-- name: postpone
+-- The look that was due failed for a reason of ours: it is made later, and a person is told. The graver flag stays.
+UPDATE campaigns
+SET look_at = now_ms() + :look_in_ms,
+    flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE :flag END
+WHERE id = :id AND look_at <= now_ms()
+
+-- name: unwatched
+-- Everything that is to be looked at has one unfinished job that does it; what has none is found by the partial
+-- index on look_at, the longest due first, and each job by its key.
+SELECT id, look_at FROM campaigns
+WHERE look_at IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.dedupe_key = 'watch_campaign:campaign:' || campaigns.id
+        AND jobs.state IN ('queued', 'claimed'))
+ORDER BY look_at, id
+LIMIT :most_literal
 
 -- name: stop_connection
 -- The key is refused: nobody asks with it again until it works. What was to be looked at waits for a person.

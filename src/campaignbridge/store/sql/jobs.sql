@@ -16,7 +16,8 @@ RETURNING id
 
 -- name: claim
 -- One expired lease alone (so that a job that kills its worker uses up nobody else's attempts), else what
--- is due. What was taken over on its last attempt is only to be ended: no attempt is counted.
+-- is due. What was taken over on its last attempt is only to be ended: no attempt is counted. A paused copy works
+-- on nothing.
 UPDATE jobs
 SET state = 'claimed', fence = fence + 1, holder = :holder, lease_until = now_ms() + :lease_ms,
     taken_over = CASE WHEN state = 'claimed' THEN 1 ELSE 0 END,
@@ -35,6 +36,7 @@ WHERE id IN (
         ORDER BY run_at, id LIMIT :batch_literal
     )
 )
+    AND NOT EXISTS (SELECT 1 FROM installation WHERE paused_since IS NOT NULL)
 RETURNING id, type, target, payload, attempts, max_attempts, run_at, fence, holder, started_at, taken_over,
     exhausted
 

@@ -26,9 +26,11 @@ FROM locks WHERE holder IS NOT NULL ORDER BY key
 
 -- name: hold
 -- Keeps the row from being taken over until this transaction ends: fence and holder are ours, and the lease
--- outlives what is about to be done by `need_ms`.
+-- outlives what is about to be done by `need_ms`. With `acts` something is about to be asked of a provider, which
+-- a copy of another installation never does.
 UPDATE locks SET holder = holder
 WHERE key = :key AND fence = :fence AND holder = :holder AND held_until >= now_ms() + :need_ms
+    AND (:acts = 0 OR NOT EXISTS (SELECT 1 FROM installation WHERE paused_since IS NOT NULL))
 
 -- name: renew
 -- Only a live lease is renewed, and only by its owner.

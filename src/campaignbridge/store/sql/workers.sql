@@ -2,7 +2,8 @@
 -- By key, so the row is this worker's own. It says what a tick has done and what is left for it to do, all in
 -- one statement, since most ticks find nothing: how many of the known recurring jobs are planned; how many of
 -- them need a hand (due, or planned by a clock that has been set back since) or are forgotten (nobody knows
--- them, and nobody has queued them for an hour); whether anything is old enough to be cleared away.
+-- them, and nobody has queued them for an hour); whether anything is old enough to be cleared away; whether this
+-- is a copy that is paused.
 INSERT INTO workers (holder, ticked_at, claimed_at, polling_since)
 VALUES (:holder, now_ms(), now_ms() - CAST(:claimed_ms_ago AS bigint), now_ms() - CAST(:polling_ms AS bigint))
 ON CONFLICT (holder) DO UPDATE
@@ -10,6 +11,7 @@ SET ticked_at = now_ms(),
     claimed_at = coalesce(now_ms() - CAST(:claimed_ms_ago AS bigint), workers.claimed_at),
     polling_since = now_ms() - CAST(:polling_ms AS bigint)
 RETURNING now_ms() AS now,
+    (SELECT count(*) FROM installation WHERE paused_since IS NOT NULL) AS paused,
     (SELECT count(*) FROM recurring
         WHERE replace(:known, '|' || definition || '|', '') <> :known) AS planned,
     (SELECT count(*) FROM recurring

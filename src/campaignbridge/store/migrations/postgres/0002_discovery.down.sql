@@ -1,0 +1,3 @@
+DROP TABLE audience_readings;
+
+DROP TABLE discoveries;
