@@ -42,9 +42,7 @@ demo: ## one campaign, a killed worker, one delivery: no account needed
 	@$(UV) run --locked --no-dev campaignbridge demo
 
 bench: ## measure; prints figures, asserts nothing
-	@if ls benchmarks/bench_*.py >/dev/null 2>&1; then \
-	  for f in benchmarks/bench_*.py; do $(RUN) python "$$f" || exit 1; done; \
-	else echo 'nothing yet'; fi
+	@$(RUN) --group bench python -m benchmarks
 
 docs: ## check that the documents agree with the tree and that their links lead somewhere
 	@$(RUN) python -m pytest tests/tidy/test_documents.py

@@ -23,10 +23,11 @@ from campaignbridge.flows.refusals import copy_paused
 from campaignbridge.flows.sweep import EVERY_S as SWEEP_EVERY_S
 from campaignbridge.flows.sweep import sweep_handler
 from campaignbridge.flows.watch import watch_handler
+from campaignbridge.flows.webhooks import webhooks_handler
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.host import HostChance, HostClock, machine_identity, process_identity
 from campaignbridge.observe import job_log
-from campaignbridge.ports import Chance, Clock, NoticeTarget, Provider
+from campaignbridge.ports import Chance, Clock, NoticeTarget, Provider, WebhookReader
 from campaignbridge.settings import Settings, from_environment, secret_of, settings_text
 from campaignbridge.store.unit import Store
 from campaignbridge.store.vault import KeyRing, Vault, new_ring_line
@@ -61,8 +62,8 @@ def open_bridge(database: str | None = None, *, settings: Settings | None = None
         chosen.duties_separated,
         chosen.test_domains,
         vault,
-        notice_targets=notice_openers(chosen, clock),
         place=place,
+        notice_targets=notice_openers(chosen, clock),
     )
 
 
@@ -293,9 +294,24 @@ def assemble(  # noqa: PLR0917  the list of parts is the point
 ) -> Bridge:
     """Put a bridge together from its parts. Without a vault it can't keep keys, only names of variables."""
     wiring = Wiring(
-        store, opener, clock, chance, holder, duties_separated, test_domains, place, notice_targets or {}
+        store,
+        opener,
+        clock,
+        chance,
+        holder,
+        duties_separated,
+        test_domains,
+        place,
+        notice_targets or {},
+        _webhook_reader,
     )
-    made = (watch_handler(wiring), sweep_handler(wiring), collect_handler(wiring), send_handler(wiring))
+    made = (
+        watch_handler(wiring),
+        sweep_handler(wiring),
+        collect_handler(wiring),
+        send_handler(wiring),
+        webhooks_handler(wiring),
+    )
     handlers: dict[str, Handler] = {handler.type: handler for handler in made}
     if notice_targets:
         recurring = (*recurring, COLLECTING)
@@ -310,6 +326,12 @@ def assemble(  # noqa: PLR0917  the list of parts is the point
         require_usable(recurring),
     )
     return Bridge(wiring, handlers, worker, vault or Vault(lambda: KeyRing({})))
+
+
+def _webhook_reader(slug: str) -> WebhookReader | None:
+    from campaignbridge.providers.registry import webhook_reader
+
+    return webhook_reader(slug)
 
 
 def provider_opener(

@@ -1,10 +1,11 @@
 """The application layer's front door: what every surface calls. No rule lives here."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self
 
 from campaignbridge.domain.actor import Actor
+from campaignbridge.domain.audience import Suppressed
 from campaignbridge.domain.campaign import State
 from campaignbridge.domain.connection import Connection, Secret
 from campaignbridge.domain.discovery import Cached, Kind
@@ -21,17 +22,23 @@ from campaignbridge.flows import (
     handoff,
     health,
     identity,
+    importing,
     notices,
+    people,
     reconcile,
     reducing,
     releasing,
     resolving,
+    tables,
     testing,
     views,
+    webhook_address,
+    webhooks,
 )
 from campaignbridge.flows import status as statuses
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
+from campaignbridge.store.audiences import Progress
 from campaignbridge.store.campaigns import Dossier
 from campaignbridge.store.vault import Vault
 
@@ -119,6 +126,69 @@ class Bridge:
     ) -> discovery.Refreshed:
         """Read a listing at the provider, one reader at a time."""
         return discovery.refresh(self.wiring, connection, kind, audience=audience, actor=actor)
+
+    # webhooks
+    def open_webhook(
+        self, ref: str, *, public_url: str, replace: bool = False, actor: Actor
+    ) -> webhook_address.Opened:
+        """Make the address that a connection's provider may post to. It is told once and never again."""
+        return webhook_address.open_webhook(self.wiring, ref, public_url, replace=replace, actor=actor)
+
+    def sign_webhook(self, ref: str, *, signing_key: Secret | str, actor: Actor) -> Connection:
+        """Have only events count that the provider signed with this key."""
+        key = Secret(signing_key) if isinstance(signing_key, str) else signing_key
+        return webhook_address.sign_webhook(self.wiring, self.vault, ref, signing_key=key, actor=actor)
+
+    def receive_webhooks(self, posted: Sequence[webhooks.Posted]) -> list[webhooks.Reception]:
+        """Store what providers posted, in one commit. It takes no actor: the address is what lets it in."""
+        return webhooks.receive(self.wiring, self.vault, posted)
+
+    # our own audiences
+    def make_audience(
+        self, slug: str, *, name: str | None = None, connection: str | None = None, actor: Actor
+    ) -> bool:
+        """Make an audience unless it is there; say whether it is new."""
+        return importing.make_audience(self.wiring, slug, name=name, connection=connection, actor=actor)
+
+    def import_contacts(
+        self,
+        table: tables.Table,
+        audience: str,
+        *,
+        rejects: importing.Rejects,
+        tell: Callable[[Progress, float | None], None] = lambda *_: None,
+        actor: Actor,
+    ) -> importing.Imported:
+        """Import a file that was looked at, from where an earlier run was stopped."""
+        return importing.import_contacts(
+            self.wiring, table, audience, rejects=rejects, tell=tell, actor=actor
+        )
+
+    def list_audiences(self, *, actor: Actor) -> list[Row]:
+        """Return every audience of ours, with its figures."""
+        return people.list_audiences(self.wiring, actor=actor)
+
+    def suppress(
+        self, addresses: Iterable[str], *, reason: Suppressed, source: str = "by_hand", actor: Actor
+    ) -> people.Listed:
+        """Have people never mailed again; the strongest reason stays."""
+        return people.suppress(self.wiring, addresses, reason=reason, source=source, actor=actor)
+
+    def unsuppress(self, addresses: Iterable[str], *, reason: str, actor: Actor) -> people.Listed:
+        """Take people off the list who are on it for exactly this reason."""
+        return people.unsuppress(self.wiring, addresses, reason=reason, actor=actor)
+
+    def why(self, address: str, *, actor: Actor) -> people.Person:
+        """Return which audiences somebody is in, and whether and why they are not mailed."""
+        return people.why(self.wiring, address, actor=actor)
+
+    def export_person(self, address: str, *, actor: Actor) -> people.Person:
+        """Return all that the store holds of one person."""
+        return people.export_person(self.wiring, address, actor=actor)
+
+    def erase_person(self, address: str, *, actor: Actor) -> people.Erasure:
+        """Take out who somebody was; only a keyed hash stays, so that they are never mailed again."""
+        return people.erase_person(self.wiring, address, actor=actor)
 
     # campaigns
     def create(self, new: authoring.NewCampaign, *, actor: Actor) -> Dossier:

@@ -4,11 +4,12 @@ Surfaces and flows are written against these; `bootstrap` picks what stands behi
 simulation use the real database, the real adapters and replace only clock, chance and socket.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from campaignbridge.domain.connection import Secret
 from campaignbridge.domain.notice import Message
 from campaignbridge.domain.provider import (
     Account,
@@ -24,6 +25,7 @@ from campaignbridge.domain.provider import (
     Search,
     Sender,
 )
+from campaignbridge.domain.webhook import Heard, Unheard
 
 Row = Mapping[str, Any]
 
@@ -45,6 +47,10 @@ class Transaction(Protocol):
 
     def each(self, name: str, rows: Iterable[Mapping[str, object]], /) -> int:
         """Run a change once for every row of parameters; return how many rows were touched."""
+        ...
+
+    def load(self, name: str, rows: Sequence[tuple[object, ...]], /) -> None:
+        """Insert many rows by position, as fast as the database takes them. A clash of keys is a bug."""
         ...
 
 
@@ -245,6 +251,18 @@ class NoticeTarget(Protocol):
 
         Not taken may still have been read: whoever tries again uses the same id. The code names no secret.
         """
+        ...
+
+
+class WebhookReader(Protocol):
+    """What a provider posts to us, read without its key. Header names are lower-case; the body is raw."""
+
+    def parse_webhook(self, headers: Mapping[str, str], body: bytes) -> Heard | Unheard:
+        """Return the event of a request, or why there is none."""
+        ...
+
+    def is_authentic(self, headers: Mapping[str, str], body: bytes, signing_key: Secret, now_ms: int) -> bool:
+        """Say whether this key signed the raw body within 300 s of now. Takes the same time for any digest."""
         ...
 
 

@@ -10,8 +10,8 @@ from support.stores import Child, enqueue, in_processes, until
 
 pytest_plugins = ["support.stores"]
 
-NEWEST = migrate.migrations("sqlite")[-1].version
-VERSIONS = [one.version for one in migrate.migrations("sqlite")]
+VERSIONS = [migration.version for migration in migrate.migrations("sqlite")]
+NEWEST = VERSIONS[-1]
 
 
 def program_with(dialect, *further):
@@ -76,8 +76,7 @@ def test_an_upgrade_with_nothing_to_do_does_nothing(home):
 def test_both_databases_have_the_same_migrations_and_each_can_be_taken_back():
     sqlite_list, postgres_list = migrate.migrations("sqlite"), migrate.migrations("postgres")
     assert [(m.version, m.name) for m in sqlite_list] == [(m.version, m.name) for m in postgres_list]
-    assert VERSIONS[0] == 1
-    assert sorted(set(VERSIONS)) == VERSIONS, "in order, and each number once"
+    assert sorted(set(VERSIONS)) == VERSIONS
     assert all(m.down.strip() for m in (*sqlite_list, *postgres_list))
 
 

@@ -189,9 +189,7 @@ def test_one_dead_job_that_is_safe_to_repeat_is_queued_again_by_its_command(worl
 
 def test_a_dead_watch_is_told_once_as_its_campaign(world):
     campaign_id = world.sending()
-    world.home.rows(
-        "UPDATE campaigns SET look_at = NULL, stopped_reason = 'watch_failed' WHERE id = ?", campaign_id
-    )
+    world.home.rows("UPDATE campaigns SET flag = 'watch_failed' WHERE id = ?", campaign_id)
     dead(world, "job_w", kind="watch_campaign")
     need = only(world)
     assert (need.target, need.reason) == (campaign_id, "watch_failed")

@@ -11,10 +11,13 @@ from campaignbridge.cli import (
     doctor,
     helping,
     init,
+    people,
     reference,
     sandbox,
     schema,
+    serve,
     status,
+    webhook,
     working,
 )
 from campaignbridge.cli.audiences import audiences
@@ -44,13 +47,16 @@ app.command("init", cls=Command)(init.init)
 app.command("doctor", cls=Command)(doctor.doctor)
 app.command("status", cls=Command)(status.status)
 app.command("sandbox", cls=Command)(sandbox.sandbox)
+app.command("serve", cls=Command)(serve.serve)
 app.command("worker", cls=Command)(working.worker)
 app.command("tick", cls=Command)(working.tick)
+app.command("why", cls=Command)(people.why)
 app.command("help", cls=Command)(helping.help_page)
 app.command("version", cls=Command)(helping.show_version)
 app.command("reference", cls=Command, hidden=True)(reference.reference)
 for name, command in (("backup", backup.backup), ("restore", backup.restore), ("adopt", backup.adopt)):
     schema.db.command(name, cls=Command)(command)
+connections.command("webhook", cls=Command)(webhook.webhook)
 app.add_typer(schema.db, name="db")
 app.add_typer(connections, name="connections")
 app.add_typer(audiences, name="audiences")

@@ -26,9 +26,9 @@ def worker(
     """
     from campaignbridge.engine.runtime import Runtime
 
-    _log()
+    start_log()
     with session(quiet=True) as here:
-        _require_original(here)
+        require_original(here)
         runtime = Runtime(here.bridge.worker, threads=threads)
 
         def stop(_signal: int, _frame: FrameType | None) -> None:
@@ -50,18 +50,19 @@ def tick(
     ] = 10,
 ) -> None:
     """Run what is due, once. Meant for cron, once a minute; two at a time are harmless."""
-    _log()
+    start_log()
     with session(quiet=True) as here:
         done = here.bridge.tick(batch=batch)
         if done.paused:
-            _require_original(here)
+            require_original(here)
     jobs = "1 job" if done.ran == 1 else f"{done.ran} jobs"
     terminal.answer(
-        {"ran": done.ran, "purged": done.purged}, [f"Ran {jobs}, cleared {done.purged} old ones away."]
+        {"ran": done.ran, "queued": done.queued, "purged": done.purged},
+        [f"Ran {jobs}, cleared {done.purged} old ones away."],
     )
 
 
-def _require_original(here: Session) -> None:
+def require_original(here: Session) -> None:
     """Refuse to start on a paused copy: nothing could be done, and only a person can change that."""
     from campaignbridge.flows.refusals import copy_paused
 
@@ -70,7 +71,7 @@ def _require_original(here: Session) -> None:
         raise copy_paused(standing)
 
 
-def _log() -> None:
+def start_log() -> None:
     """Send the log to stderr; with --json only if asked for, since stderr is then empty."""
     import logging
 

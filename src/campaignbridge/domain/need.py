@@ -27,6 +27,7 @@ FLAGS = {
     "scheduled_late": "Its send time was more than half an hour ago, and {provider} has not begun.",
     "no_reading": "{provider} has given no usable reading for about an hour.",
     "connection_unusable": "A worker can't open the connection: its key is not set there.",
+    "watch_failed": "Looking at {provider} failed again and again, for a reason of ours. It is tried hourly.",
     "sending_long": "{provider} has been sending it for more than a day.",
     "watch_failed": "Looking at {provider} failed again and again, for a reason of ours. It is tried hourly.",
     "unconfirmed_long": "A request has had no confirmed outcome for more than an hour.",

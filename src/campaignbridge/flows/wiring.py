@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.installation import Place
 from campaignbridge.domain.job import Request, job_id
-from campaignbridge.ports import Chance, Clock, NoticeTarget, Provider
+from campaignbridge.ports import Chance, Clock, NoticeTarget, Provider, WebhookReader
 from campaignbridge.store.unit import Store, Unit
 
 
@@ -23,6 +23,7 @@ class Wiring:
     test_domains: frozenset[str] = frozenset()  # where tests may go; empty: anywhere
     place: Place | None = None  # where this process finds the store; None: in memory, or nobody looked
     notice_targets: Mapping[str, Callable[[], NoticeTarget]] = field(default_factory=dict)  # opened by name
+    webhook_reader: Callable[[str], WebhookReader | None] = lambda _slug: None  # by provider
 
     def new_id(self, prefix: str) -> str:
         """Return a fresh opaque id such as `cmp_7k2f9x0q1z3m`."""

@@ -1,6 +1,6 @@
 """PostgreSQL behind the low seam: READ COMMITTED, a connection for each thread, bounded waits."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import local
 from typing import Any
@@ -56,6 +56,12 @@ class PostgresTransaction:
         with self._connection.cursor() as cursor:
             cursor.executemany(self._statements[name].text.encode(), [dict(row) for row in rows])
             return cursor.rowcount
+
+    def load(self, name: str, rows: Sequence[tuple[object, ...]], /) -> None:
+        """Insert many rows by position, by COPY."""
+        with self._connection.cursor() as cursor, cursor.copy(self._statements[name].text.encode()) as copy:
+            for row in rows:
+                copy.write_row(row)
 
     def execute(self, text: str) -> None:
         """Run a statement of a migration."""

@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import local
@@ -41,6 +41,10 @@ class SqliteTransaction:
     def each(self, name: str, rows: Iterable[Mapping[str, object]], /) -> int:
         """Run a change once for every row of parameters; return how many rows were touched."""
         return self._connection.executemany(self._statements[name].text, list(rows)).rowcount
+
+    def load(self, name: str, rows: Sequence[tuple[object, ...]], /) -> None:
+        """Insert many rows by position."""
+        self._connection.executemany(self._statements[name].text, rows)
 
     def execute(self, text: str) -> None:
         """Run a statement of a migration."""

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from campaignbridge.ports import Database, Transaction
 from campaignbridge.store.accounts import Accounts
+from campaignbridge.store.audiences import Audiences
 from campaignbridge.store.campaigns import Campaigns
 from campaignbridge.store.discoveries import Discoveries
 from campaignbridge.store.events import Events
@@ -17,6 +18,8 @@ from campaignbridge.store.notices import Notices
 from campaignbridge.store.recurring import RecurringJobs
 from campaignbridge.store.remotes import Remotes
 from campaignbridge.store.status import StatusReads
+from campaignbridge.store.suppressions import Suppressions
+from campaignbridge.store.webhooks import Webhooks
 from campaignbridge.store.workers import Workers
 
 
@@ -35,10 +38,13 @@ class Unit:
         self.workers = Workers(tx)
         self.locks = Locks(tx)
         self.limits = Limits(tx)
-        self.status = StatusReads(tx)
-        self.notices = Notices(tx)
         self.discoveries = Discoveries(tx)
         self.identity = Installation(tx)
+        self.status = StatusReads(tx)
+        self.notices = Notices(tx)
+        self.webhooks = Webhooks(tx)
+        self.audiences = Audiences(tx)
+        self.suppressions = Suppressions(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""
