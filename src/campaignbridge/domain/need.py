@@ -29,7 +29,6 @@ FLAGS = {
     "connection_unusable": "A worker can't open the connection: its key is not set there.",
     "watch_failed": "Looking at {provider} failed again and again, for a reason of ours. It is tried hourly.",
     "sending_long": "{provider} has been sending it for more than a day.",
-    "watch_failed": "Looking at {provider} failed again and again, for a reason of ours. It is tried hourly.",
     "unconfirmed_long": "A request has had no confirmed outcome for more than an hour.",
 }
 OTHERS = {"watch_stuck": "It should have been looked at more than two hours ago, and was not."}
