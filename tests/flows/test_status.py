@@ -273,6 +273,12 @@ def test_where_no_worker_has_ticked_for_five_minutes_nothing_is_running(world):
     assert (shown(world).standstill, shown(world).needs_person) == ("", False)
 
 
+def test_a_paused_copy_says_so_before_anything_else(world):
+    world.bridge.tick()
+    world.home.rows("UPDATE installation SET paused_since = 1, paused_reason = 'machine'")
+    assert (shown(world).standstill, shown(world).needs_person) == ("copy_paused", True)
+
+
 def test_a_fresh_store_without_a_worker_needs_one_only_once_something_is_overdue(world):
     assert not shown(world).needs_person
     world.sending()
@@ -292,7 +298,7 @@ def test_status_takes_the_same_number_of_statements_and_at_most_a_page_of_rows(w
     world.home.rows("UPDATE campaigns SET flag = 'sent_zero' WHERE id <> ?", seed)
     counting = Counting(world.home.open())
     found = world.process(store=Store(counting)).status(actor=DANA)
-    assert len(counting.names) == 9, counting.names
+    assert len(counting.names) == 10, counting.names
     assert (found.total, len(found.needs), found.exact) == (needy, min(needy, LISTED), True)
 
 

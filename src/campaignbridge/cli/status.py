@@ -29,6 +29,10 @@ AGES = {
 }
 REQUESTS = {"pending": "not answered yet", "unknown": "not confirmed"}
 STANDSTILLS = {
+    "copy_paused": (
+        "This is a copy, and paused.",
+        "It sends nothing, reads nothing by itself and runs no jobs.",
+    ),
     "no_tick": ("Nothing is running.", "Nothing is sent, watched or checked until a worker runs."),
     "work_stalled": ("Work stands still.", "Workers tick, and nobody asks for work."),
 }
@@ -124,14 +128,18 @@ def _standstill(found: "Status") -> list[str]:
     since = (
         f"{dated(last)} ({age(found.now - last)})"
         if last is not None
-        else "the beginning: no worker has ticked yet"
+        else "the beginning: none has ticked yet"
     )
     rows = [
-        ("Since", since),
-        ("Do", "campaignbridge worker"),
+        ("Since", "" if found.paused else since),
+        (
+            "Do",
+            "campaignbridge db adopt, if this is the only one" if found.paused else "campaignbridge worker",
+        ),
         ("Help", f"campaignbridge help {found.standstill}"),
     ]
-    return [f"! {STANDSTILLS[found.standstill][1]}", *terminal.facts(rows, indent=2, column=7), ""]
+    told = terminal.facts([row for row in rows if row[1]], indent=2, column=7)
+    return [f"! {STANDSTILLS[found.standstill][1]}", *told, ""]
 
 
 def _told(one: "Need", now: int) -> list[str]:

@@ -218,9 +218,8 @@ def _health(subject: Subject) -> Health:
 
 def _notices(subject: Subject) -> Finding:
     told, wrong = configured(subject.chosen)
-    if not wrong:
-        return Finding("ok", told)
-    return Finding("warn", told, wrong, "campaignbridge notices test", "notice_undelivered")
+    fix, page = ("campaignbridge notices test", "notice_undelivered") if wrong else ("", "")
+    return Finding("warn" if wrong else "ok", told, wrong, fix, page)
 
 
 def _needs_you(subject: Subject) -> Finding:

@@ -54,6 +54,7 @@ class Status:
     upcoming: tuple[Upcoming, ...]
     connections: tuple[Standing, ...]
     unresolved: Mapping[str, Mapping[str, int]]  # pending and unknown requests, by AGES
+    paused: bool  # the store is a copy that nobody has adopted
     health: Health
     warnings: tuple[str, ...]  # of the background work, the worst first
 
@@ -68,6 +69,8 @@ class Status:
 
         A store that no worker has come to yet is fresh, as long as nothing is overdue.
         """
+        if self.paused:
+            return "copy_paused"
         fresh = self.health.last_tick is None and not self.health.overdue
         found = [one for one in self.warnings if one == "work_stalled" or (one == "no_tick" and not fresh)]
         return found[0] if found else ""
@@ -93,6 +96,7 @@ def status(wiring: Wiring, *, actor: Actor, repeatable: Collection[str] = ()) ->
             upcoming=tuple(_upcoming(row) for row in reads.scheduled(most=NEXT)),
             connections=tuple(_standing(row) for row in reads.connections(most=LISTED)),
             unresolved=_by_age(reads.unresolved()),
+            paused=unit.identity.paused,
             health=health,
             warnings=warnings(health),
         )

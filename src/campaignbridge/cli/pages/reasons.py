@@ -132,10 +132,7 @@ PAGES: dict[str, Page] = {
     "watch_stuck": Page(
         "The campaign should have been looked at more than two hours ago. Its own record was not read since.",
         "A worker looks as soon as it gets there. Nothing is sent by that.",
-        (
-            "See that a worker runs: campaignbridge doctor.",
-            "campaigns reconcile ID looks once by hand.",
-        ),
+        ("campaignbridge doctor says whether workers run.", "campaigns reconcile ID looks once by hand."),
     ),
     "notice_undelivered": Page(
         "A notice could not be handed to one of its targets. Nothing else is touched by that.",
