@@ -32,13 +32,14 @@ ELIGIBLE = """c.audience_id = 1 AND c.erased_at IS NULL AND c.locale = 'en'
 BRANCH = f"SELECT c.id FROM contacts c WHERE c.lot SIDE {SEED} AND {ELIGIBLE} ORDER BY c.lot LIMIT {PICK}"
 # The walk ends before the first row is inserted: PostgreSQL, told that `picked` is empty, would look through it for
 # each contact, and find it growing under its own hands.
-OURS = f"""WITH walk AS MATERIALIZED (
+OURS = f"""INSERT INTO picked (contact_id)
+WITH walk AS MATERIALIZED (
     SELECT * FROM ({BRANCH.replace("SIDE", ">=")}) AS behind
     UNION ALL
     SELECT * FROM ({BRANCH.replace("SIDE", "<")}) AS around
     LIMIT {PICK}
 )
-INSERT INTO picked (contact_id) SELECT id FROM walk"""
+SELECT id FROM walk"""
 RAW = f"INSERT INTO picked (contact_id) SELECT c.id FROM contacts c WHERE {ELIGIBLE} ORDER BY HASHED LIMIT {PICK}"
 HASHED = {"sqlite": "abs((c.id * 2654435761 + 7) % 4294967291)", "postgres": "hashint8extended(c.id, 7)"}
 
