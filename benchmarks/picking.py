@@ -30,16 +30,16 @@ ELIGIBLE = """c.audience_id = 1 AND c.erased_at IS NULL AND c.locale = 'en'
     AND NOT EXISTS (SELECT 1 FROM suppressions s WHERE s.identity = c.identity)
     AND NOT EXISTS (SELECT 1 FROM picked p WHERE p.contact_id = c.id)"""
 BRANCH = f"SELECT c.id FROM contacts c WHERE c.lot SIDE {SEED} AND {ELIGIBLE} ORDER BY c.lot LIMIT {PICK}"
-# The walk ends before the first row is inserted: PostgreSQL, told that `picked` is empty, would look through it for
-# each contact, and find it growing under its own hands.
+# Sorted by key, so that the walk has ended before the first row is inserted: PostgreSQL, told that `picked` is
+# empty, looks through all of it for each contact, and would find it growing under its own hands.
 OURS = f"""INSERT INTO picked (contact_id)
-WITH walk AS MATERIALIZED (
+SELECT id FROM (
     SELECT * FROM ({BRANCH.replace("SIDE", ">=")}) AS behind
     UNION ALL
     SELECT * FROM ({BRANCH.replace("SIDE", "<")}) AS around
     LIMIT {PICK}
-)
-SELECT id FROM walk"""
+) AS walk
+ORDER BY id"""
 RAW = f"INSERT INTO picked (contact_id) SELECT c.id FROM contacts c WHERE {ELIGIBLE} ORDER BY HASHED LIMIT {PICK}"
 HASHED = {"sqlite": "abs((c.id * 2654435761 + 7) % 4294967291)", "postgres": "hashint8extended(c.id, 7)"}
 
