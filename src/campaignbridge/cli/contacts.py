@@ -19,7 +19,9 @@ CELL = 24
 
 
 def _column(name: str, help: str) -> Any:  # noqa: A002  Typer's word
-    return typer.Option(f"--{name}", metavar="COLUMN", envvar=f"CAMPAIGNBRIDGE_{name.upper()}", help=help)
+    return typer.Option(
+        f"--{name}", metavar="COLUMN", envvar=f"CAMPAIGNBRIDGE_IMPORT_{name.upper()}", help=help
+    )
 
 
 def import_(  # noqa: PLR0917  Typer hands them over by name
@@ -27,21 +29,23 @@ def import_(  # noqa: PLR0917  Typer hands them over by name
     audience: Annotated[
         str,
         typer.Option(
-            metavar="SLUG", envvar="CAMPAIGNBRIDGE_AUDIENCE", help="Into which audience; made if it is new."
+            metavar="SLUG",
+            envvar="CAMPAIGNBRIDGE_IMPORT_AUDIENCE",
+            help="Into which audience; made if it is new.",
         ),
     ],
     encoding: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            envvar="CAMPAIGNBRIDGE_ENCODING",
+            envvar="CAMPAIGNBRIDGE_IMPORT_ENCODING",
             help="If it isn't UTF-8, such as cp1252.",
         ),
     ] = None,
     delimiter: Annotated[
         str | None,
         typer.Option(
-            metavar="CHAR", envvar="CAMPAIGNBRIDGE_DELIMITER", help="If another was found than it is."
+            metavar="CHAR", envvar="CAMPAIGNBRIDGE_IMPORT_DELIMITER", help="If another was found than it is."
         ),
     ] = None,
     email: Annotated[str | None, _column("email", "The column with the addresses.")] = None,

@@ -35,7 +35,9 @@ def suppress(
     reason: Annotated[
         str,
         typer.Option(
-            metavar="WHY", envvar="CAMPAIGNBRIDGE_REASON", help="complaint, bounce, unsubscribe or manual."
+            metavar="WHY",
+            envvar="CAMPAIGNBRIDGE_SUPPRESSION",
+            help="complaint, bounce, unsubscribe or manual.",
         ),
     ] = "manual",
 ) -> None:
@@ -58,7 +60,7 @@ def unsuppress(
         str,
         typer.Option(
             metavar="WHY",
-            envvar="CAMPAIGNBRIDGE_REASON",
+            envvar="CAMPAIGNBRIDGE_SUPPRESSION",
             help="The recorded reason: complaint, bounce, unsubscribe, manual or erased.",
         ),
     ],

@@ -66,7 +66,7 @@ UPDATE imports SET finished_at = now_ms(), updated_at = now_ms()
 WHERE id = :import_id AND rows_read = :rows_read AND finished_at IS NULL
 
 -- name: known
--- (audience, identity) is a key; the identities come as one JSON list.
+-- By the key (audience, identity); the identities come as one JSON list.
 SELECT id, identity, email, attributes, locale, zone, import_id
 FROM contacts
 WHERE audience_id = :audience_id AND identity IN (SELECT value FROM json_each(:identities))
@@ -83,7 +83,7 @@ UPDATE contacts SET attributes = :attributes, locale = :locale, zone = :zone, up
 WHERE id = :id AND erased_at IS NULL
 
 -- name: of_person
--- (audience, identity) is a key, and audiences are few.
+-- By the key (audience, identity); audiences are few.
 SELECT a.slug, a.name, c.id, c.identity, c.email, c.attributes, c.locale, c.zone, c.import_id,
     c.created_at, c.updated_at, c.erased_at
 FROM audiences a

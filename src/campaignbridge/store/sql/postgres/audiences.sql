@@ -7,7 +7,7 @@ SELECT key FROM person_key WHERE one = 1 FOR SHARE
 SELECT key FROM person_key WHERE one = 1 FOR UPDATE
 
 -- name: known
--- (audience, identity) is a key; the identities come as one JSON list.
+-- By the key (audience, identity); the identities come as one JSON list.
 SELECT id, identity, email, attributes, locale, zone, import_id
 FROM contacts
 WHERE audience_id = :audience_id AND identity = ANY(ARRAY(SELECT json_array_elements_text(CAST(:identities AS json))))
