@@ -15,10 +15,11 @@ from campaignbridge.flows.doctor import Subject
 from campaignbridge.flows.gate import AccountGate
 from campaignbridge.flows.sweep import sweep_handler
 from campaignbridge.flows.watch import watch_handler
+from campaignbridge.flows.webhooks import webhooks_handler
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.host import HostChance, HostClock, process_identity
 from campaignbridge.observe import job_log
-from campaignbridge.ports import Chance, Clock, Provider
+from campaignbridge.ports import Chance, Clock, Provider, WebhookReader
 from campaignbridge.settings import Settings, from_environment, settings_text
 from campaignbridge.store.unit import Store
 from campaignbridge.store.vault import KeyRing, Vault, new_ring_line
@@ -215,14 +216,21 @@ def assemble(  # noqa: PLR0917  the list of parts is the point
     vault: Vault | None = None,
 ) -> Bridge:
     """Put a bridge together from its parts. Without a vault it can't keep keys, only names of variables."""
-    wiring = Wiring(store, opener, clock, chance, holder, duties_separated, test_domains)
-    handlers: dict[str, Handler] = {
-        handler.type: handler for handler in (watch_handler(wiring), sweep_handler(wiring))
-    }
+    wiring = Wiring(
+        store, opener, clock, chance, holder, duties_separated, test_domains, webhook_reader=_webhook_reader
+    )
+    known = (watch_handler(wiring), sweep_handler(wiring), webhooks_handler(wiring))
+    handlers: dict[str, Handler] = {handler.type: handler for handler in known}
     worker = Worker(
         store, handlers, clock, chance, holder, lambda event, job: job_log(event, job.id, job.type)
     )
     return Bridge(wiring, handlers, worker, vault or Vault(lambda: KeyRing({})))
+
+
+def _webhook_reader(slug: str) -> WebhookReader | None:
+    from campaignbridge.providers.registry import webhook_reader
+
+    return webhook_reader(slug)
 
 
 def provider_opener(

@@ -24,6 +24,8 @@ from campaignbridge.flows import (
     resolving,
     testing,
     views,
+    webhook_address,
+    webhooks,
 )
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
@@ -114,6 +116,24 @@ class Bridge:
     ) -> discovery.Refreshed:
         """Read a listing at the provider, one reader at a time."""
         return discovery.refresh(self.wiring, connection, kind, audience=audience, actor=actor)
+
+    # webhooks
+    def open_webhook(
+        self, ref: str, *, public_url: str, replace: bool = False, actor: Actor
+    ) -> webhook_address.Opened:
+        """Make the address that a connection's provider may post to. It is told once and never again."""
+        return webhook_address.open_webhook(self.wiring, ref, public_url, replace=replace, actor=actor)
+
+    def sign_webhook(self, ref: str, *, signing_key: Secret | str, actor: Actor) -> Connection:
+        """Have only events count that the provider signed with this key."""
+        key = Secret(signing_key) if isinstance(signing_key, str) else signing_key
+        return webhook_address.sign_webhook(self.wiring, self.vault, ref, signing_key=key, actor=actor)
+
+    def receive_webhook(
+        self, connection_id: str, secret: str, headers: Mapping[str, str], body: bytes
+    ) -> webhooks.Reception:
+        """Store what a provider posted. It takes no actor: the address is what lets it in."""
+        return webhooks.receive(self.wiring, self.vault, connection_id, secret, headers=headers, body=body)
 
     # campaigns
     def create(self, new: authoring.NewCampaign, *, actor: Actor) -> Dossier:

@@ -9,6 +9,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from campaignbridge.domain.connection import Secret
 from campaignbridge.domain.provider import (
     Account,
     Draft,
@@ -23,6 +24,7 @@ from campaignbridge.domain.provider import (
     Search,
     Sender,
 )
+from campaignbridge.domain.webhook import Heard, Unheard
 
 Row = Mapping[str, Any]
 
@@ -214,6 +216,18 @@ class Provider(Reader, Protocol):
     # repeatable writes
     def sync_draft(self, remote_id: str, draft: Draft, *, limit_ms: int) -> Outcome[None]:
         """Assert title, envelope and content of a draft anew. Never touches its audience."""
+        ...
+
+
+class WebhookReader(Protocol):
+    """What a provider posts to us, read without its key. Header names are lower-case; the body is raw."""
+
+    def parse_webhook(self, headers: Mapping[str, str], body: bytes) -> Heard | Unheard:
+        """Return the event of a request, or why there is none."""
+        ...
+
+    def is_authentic(self, headers: Mapping[str, str], body: bytes, signing_key: Secret, now_ms: int) -> bool:
+        """Say whether this key signed the raw body within 300 s of now. Takes the same time for any digest."""
         ...
 
 

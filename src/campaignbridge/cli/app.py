@@ -5,7 +5,18 @@ import sys
 
 import typer
 
-from campaignbridge.cli import demo, doctor, helping, init, reference, sandbox, schema, working
+from campaignbridge.cli import (
+    demo,
+    doctor,
+    helping,
+    init,
+    reference,
+    sandbox,
+    schema,
+    serve,
+    webhook,
+    working,
+)
 from campaignbridge.cli.audiences import audiences
 from campaignbridge.cli.campaigns import campaigns
 from campaignbridge.cli.choices import CHOICES
@@ -31,11 +42,13 @@ app.command("demo-worker", cls=Command, hidden=True)(demo.demo_worker)
 app.command("init", cls=Command)(init.init)
 app.command("doctor", cls=Command)(doctor.doctor)
 app.command("sandbox", cls=Command)(sandbox.sandbox)
+app.command("serve", cls=Command)(serve.serve)
 app.command("worker", cls=Command)(working.worker)
 app.command("tick", cls=Command)(working.tick)
 app.command("help", cls=Command)(helping.help_page)
 app.command("version", cls=Command)(helping.show_version)
 app.command("reference", cls=Command, hidden=True)(reference.reference)
+connections.command("webhook", cls=Command)(webhook.webhook)
 app.add_typer(schema.db, name="db")
 app.add_typer(connections, name="connections")
 app.add_typer(audiences, name="audiences")

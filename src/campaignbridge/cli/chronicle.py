@@ -143,6 +143,13 @@ def _of_watching(kind: str, event: Mapping[str, Any], provider: str) -> str:
             return f"{checked}: {says}{changed}{_now(data)}"
         case "watch_failed":
             return f"{checked}: it failed again and again, for a reason of ours. Tried again in an hour"
+        case "webhook_heard":
+            word = f"{provider} sent word: {_word(data.get('provider_says') or 'something happened')}"
+            return (
+                f"{word}. It is looked at, and checks go on"
+                if data.get("restarted")
+                else f"{word}. It is looked at"
+            )
         case "watch_stopped":
             why = f"Checks stopped: {_word(data.get('reason'))}"
             read = data.get("provider_says") or data.get("reason") == "missing"

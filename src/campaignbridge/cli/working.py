@@ -26,7 +26,7 @@ def worker(
     """
     from campaignbridge.engine.runtime import Runtime
 
-    _log()
+    start_log()
     with session() as here:
         runtime = Runtime(here.bridge.worker, threads=threads)
 
@@ -49,7 +49,7 @@ def tick(
     ] = 10,
 ) -> None:
     """Run what is due, once. Meant for cron, once a minute; two at a time are harmless."""
-    _log()
+    start_log()
     with session() as here:
         done = here.bridge.tick(batch=batch)
     jobs = "1 job" if done.ran == 1 else f"{done.ran} jobs"
@@ -58,7 +58,7 @@ def tick(
     )
 
 
-def _log() -> None:
+def start_log() -> None:
     """Send the log to stderr; with --json only if asked for, since stderr is then empty."""
     import logging
 

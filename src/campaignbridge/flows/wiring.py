@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.job import Request
-from campaignbridge.ports import Chance, Clock, Provider
+from campaignbridge.ports import Chance, Clock, Provider, WebhookReader
 from campaignbridge.store.unit import Store, Unit
 
 
@@ -20,6 +20,7 @@ class Wiring:
     holder: str  # new on every process start, never reused
     duties_separated: bool = False  # whoever approves may not send
     test_domains: frozenset[str] = frozenset()  # where tests may go; empty: anywhere
+    webhook_reader: Callable[[str], WebhookReader | None] = lambda _slug: None  # by provider
 
     def new_id(self, prefix: str) -> str:
         """Return a fresh opaque id such as `cmp_7k2f9x0q1z3m`."""

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-from campaignbridge.sandbox import faults, problems, wire
+from campaignbridge.sandbox import courier, faults, problems, wire
 from campaignbridge.sandbox.call import Quirks
 from campaignbridge.sandbox.faults import Fault, FaultPlan
 from campaignbridge.sandbox.mailchimp import Mailchimp
@@ -20,6 +20,7 @@ from campaignbridge.sandbox.truth import Seen, TruthLog
 from campaignbridge.sandbox.wire import Delivery, Effect, Request, Response
 from campaignbridge.sandbox.world import Account, Audience, World
 
+Post = Callable[[str, bytes, str, int], int | None]  # url, body, signing key, now: status of the answer
 DEFAULT_LIST = ("a1b2c3", "Customers EU", 24_318)
 
 
@@ -30,6 +31,7 @@ class Sandbox:
         """Open an account for each key, or one whose key follows from the seed. `key` is the first one."""
         self.world = World(now_ms, seed)
         self.faults = FaultPlan()
+        self.world.hooks.faults = lambda: {one.kind: one.ms for one in self.faults.take(faults.WEBHOOK)[1]}
         self._api = Mailchimp(self.world)
         chosen = tuple(keys) or (sha256(f"{seed}:key".encode()).hexdigest()[:32] + "-us1",)
         self.key = chosen[0]
@@ -69,6 +71,18 @@ class Sandbox:
     def settle(self) -> int:
         """Apply what has become due until now and return the present moment."""
         return self.world.advance()
+
+    def carry(self, post: Post = courier.post) -> int:
+        """Post the webhooks that are due; return how many. Whoever runs the sandbox calls this now and then."""
+        with self.world.lock:
+            now = self.world.advance()
+            due = self.world.hooks.take(now)
+        for one in due:
+            status = post(one.url, one.body, one.signing_key, now)  # without the lock: it may call us
+            with self.world.lock:
+                answered_ms = self.world.advance()
+                self.world.hooks.answered(one, status, answered_ms, self.world.behaviour.webhook_retry_ms)
+        return len(due)
 
     def reset(self) -> None:
         """Forget campaigns, faults, behaviour and the truth log; keep accounts and lists."""

@@ -19,6 +19,7 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
     "cancel_gate": ("allowed", "refused_403"),
     "create_resend": ("refused", "new_draft"),
     "unverified_sender": ("accepted", "refused"),
+    "webhook_signing": ("off", "on"),
 }
 
 
@@ -39,6 +40,9 @@ class Behaviour:
     cancel_gate: str = "allowed"  # refused_403: the plan has no cancelling
     create_resend: str = "refused"  # new_draft: one more campaign that can be sent
     unverified_sender: str = "accepted"  # refused: reply_to needs one of the verified domains
+    webhook_signing: str = "off"  # on: webhooks made from now on are signed, with a key that is told once
+    webhook_lag_ms: int = 0  # so long after what happened its webhook goes out
+    webhook_retry_ms: int = 900_000  # so long after an answer that isn't 2xx it goes out again
     sending_ms: int = 500
     cancelling_ms: int = 200
     report_lag_ms: int = 0  # a report answers 404 until so long after the last mail

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from campaignbridge.sandbox.behaviour import Behaviour
 from campaignbridge.sandbox.campaign import Campaign
+from campaignbridge.sandbox.hooks import Hooks
 from campaignbridge.sandbox.outcome import Mailed
 from campaignbridge.sandbox.roster import Roster
 from campaignbridge.sandbox.truth import Event, Kind, TruthLog
@@ -61,6 +62,7 @@ class World:
         self.truth = TruthLog()
         self.behaviour = Behaviour()
         self.roster = Roster()
+        self.hooks = Hooks()
         self.deliveries: dict[str, Mailed] = {}  # the last one of each campaign
         self._now_ms = now_ms
         self._seed = seed
@@ -220,12 +222,13 @@ class World:
         self.truth.note(Event(at_ms, kind, audience.account_id, "", title, audience.id, people, by=by))
 
     def reset(self) -> None:
-        """Forget campaigns, segments, what is due, truth log and behaviour; keep accounts and lists."""
+        """Forget campaigns, segments, webhooks, what is due, truth log and behaviour; keep accounts and lists."""
         with self.lock:
             self._campaigns.clear()
             self._history.clear()
             self._due.clear()
             self.deliveries.clear()
+            self.hooks.reset()
             self.roster.reset({item.id: (item.members, item.created_ms) for item in self._lists.values()})
             self.truth = TruthLog()
             self.behaviour = Behaviour()

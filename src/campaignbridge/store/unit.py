@@ -13,6 +13,7 @@ from campaignbridge.store.ledger import Ledger
 from campaignbridge.store.limits import Limits
 from campaignbridge.store.locks import Locks
 from campaignbridge.store.remotes import Remotes
+from campaignbridge.store.webhooks import Webhooks
 
 
 class Unit:
@@ -29,6 +30,7 @@ class Unit:
         self.locks = Locks(tx)
         self.limits = Limits(tx)
         self.discoveries = Discoveries(tx)
+        self.webhooks = Webhooks(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""
