@@ -36,7 +36,7 @@ audiences = group("Look at what a provider offers: audiences, segments, merge fi
 def list_(connection: Label, refresh: Refresh = False) -> None:
     """List the audiences of a connection's account."""
     heads = ("audience", "contacts", "name")
-    _show("audiences", connection, "", heads, lambda one: (one.ref, f"{one.contacts:,}", one.name), refresh)
+    _show("audiences", connection, "", heads, lambda one: (one.ref, _many(one.contacts), one.name), refresh)
 
 
 @audiences.command("segments", cls=Command)
@@ -48,7 +48,7 @@ def segments(audience: Ref, connection: Connection, refresh: Refresh = False) ->
         connection,
         audience,
         heads,
-        lambda one: (one.ref, f"{one.members:,}", one.kind, one.name),
+        lambda one: (one.ref, _many(one.members), one.kind, one.name),
         refresh,
     )
 
@@ -124,3 +124,7 @@ def _say(cached: "Cached[Any]", refusal: "Refusal | None", *, empty: bool) -> No
         terminal.mark("warn", f"This is the earlier list. {refusal.what} {refusal.todo}", stderr=True)
     elif cached.stale:
         terminal.hint("That is a while ago: --refresh reads it anew.")
+
+
+def _many(count: int | None) -> str:
+    return "-" if count is None else f"{count:,}"

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import State, require_separation
-from campaignbridge.domain.content import Snapshot, preflight
+from campaignbridge.domain.content import Snapshot
 from campaignbridge.domain.discovery import Cached
 from campaignbridge.domain.errors import InvalidState, Refusal, StoreGone, ValidationFailed
 from campaignbridge.domain.ledger import (
@@ -29,6 +29,7 @@ from campaignbridge.domain.ledger import (
 )
 from campaignbridge.domain.provider import Accepted, MergeField, Observation, Outcome, RemoteStatus
 from campaignbridge.domain.when import require_sendable_at
+from campaignbridge.flows.authoring import content_problems
 from campaignbridge.flows.fields import field_problems
 from campaignbridge.flows.guard import known_remote, require_nothing_landing, require_sendable
 from campaignbridge.flows.handoff import require_frozen
@@ -277,7 +278,7 @@ def _require_ready(dossier: Dossier, order: Order, provider: Provider) -> None:
 def _require_content(wiring: Wiring, provider: Provider, work: Work[_Read], actor: Actor) -> None:
     dossier, snapshot = work.dossier, work.also.snapshot
     require_frozen(dossier, snapshot)
-    problems = preflight(snapshot.envelope, snapshot.html, snapshot.text)
+    problems = content_problems(provider, snapshot)
     problems += field_problems(wiring, provider, dossier, snapshot, work.also.fields, actor=actor.name)
     for problem in problems:
         if problem.error:

@@ -10,7 +10,7 @@
 An operator and the background run the same code. The background has no actor, and its events are automatic.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from campaignbridge.domain.actor import Actor
@@ -129,7 +129,7 @@ def take_reading(provider: Reader, dossier: Dossier) -> Reading | Refused | Ambi
         outcome = provider.inspect(remote_id, limit_ms=READ_LIMIT_MS)
         match outcome:
             case Accepted(value):
-                return Seen(value)
+                return Seen(_with_known_count(value, dossier))
             case Refused(category=Category.MISSING):
                 return Gone()
             case Refused() | Ambiguous():
@@ -154,6 +154,12 @@ def take_reading(provider: Reader, dossier: Dossier) -> Reading | Refused | Ambi
             return found
         case _:
             assert_never(found)
+
+
+def _with_known_count(seen: Observation, dossier: Dossier) -> Observation:
+    """Complete a reading that tells no number with the one that was counted: "sent to nobody" must be seen."""
+    known = dossier.remote.recipient_count if dossier.remote else None
+    return replace(seen, recipient_count=known) if seen.recipient_count is None else seen
 
 
 def _no_reading(held: Held, dossier: Dossier, outcome: Refused | Ambiguous) -> Reconciled:

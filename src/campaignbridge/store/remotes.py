@@ -100,13 +100,24 @@ class Remotes:
             generation=remote.generation,
             status=seen.status.value if seen else remote.observed_status,
             raw_status=seen.raw_status if seen else remote.raw_status,
-            recipient_count=seen.recipient_count if seen else remote.recipient_count,
+            recipient_count=remote.recipient_count
+            if seen is None or seen.recipient_count is None
+            else seen.recipient_count,
             emails_sent=seen.emails_sent if seen else remote.emails_sent,
             reconciled=int(reconciled),
             went=int(went),
             negative_attempt=attempt_id,
             negative_verdict=verdict.value if verdict else None,
             absent_at=absent_at,
+        )
+
+    def counted(self, remote: RemoteCampaign, recipients: int) -> None:
+        """Keep how many people the audience had when it was last counted apart."""
+        self._tx.run(
+            "remotes.counted",
+            campaign_id=remote.campaign_id,
+            generation=remote.generation,
+            recipients=recipients,
         )
 
     def accepted(self, campaign_id: str, generation: int, *, status: str, went: bool) -> None:

@@ -63,3 +63,8 @@ WHERE campaign_id = :campaign_id AND generation = :generation
 UPDATE remote_campaigns SET absent_at = CASE WHEN :fresh = 1 THEN now_ms() ELSE absent_at END
 WHERE campaign_id = :campaign_id AND generation = :generation
 RETURNING absent_at, now_ms() AS now
+
+-- name: counted
+-- By the owner of the lock, just before the draft is read back for a delivery.
+UPDATE remote_campaigns SET recipient_count = :recipients
+WHERE campaign_id = :campaign_id AND generation = :generation
