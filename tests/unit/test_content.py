@@ -15,9 +15,10 @@ from campaignbridge.domain.content import (
     require_one_line,
 )
 from campaignbridge.domain.errors import InvalidInput
-from campaignbridge.domain.provider import Envelope
+from campaignbridge.domain.provider import ContentRules, Envelope
 from campaignbridge.flows.render import render
 
+RULES = ContentRules("*|UNSUB|*", separate_replies=False, comments_hide=True)
 ENVELOPE = Envelope("Hello \N{PARTY POPPER}", "", "Dana", "news@acme.example", "news@acme.example")
 HTML = "<p>Hi</p><a href='*|UNSUB|*'>bye</a>"
 

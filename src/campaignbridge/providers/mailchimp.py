@@ -255,9 +255,9 @@ class Mailchimp(SegmentCalls):
     def recipients(
         self,
         remote_id: str,
-        kind: RecipientKind,
+        kind: RecipientKind,  # noqa: ARG002
         *,
-        most: int,
+        most: int,  # noqa: ARG002
         limit_ms: int,  # noqa: ARG002
     ) -> Outcome[Listing[Recipient]]:
         """Refuse: what Mailchimp records of single people isn't read. Nobody is asked."""

@@ -176,7 +176,12 @@ class Resend:
         return Accepted(replace(observation, emails_sent=mailed))
 
     def find_by_token(
-        self, stem: str, *, since_ms: int, audience: str, limit_ms: int  # noqa: ARG002
+        self,
+        stem: str,
+        *,
+        since_ms: int,  # noqa: ARG002
+        audience: str,  # noqa: ARG002
+        limit_ms: int,
     ) -> Outcome[Search]:
         """Find every broadcast whose name ends in `[{stem}.g<generation>]`, in any status and segment.
 

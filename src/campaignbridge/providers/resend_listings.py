@@ -225,7 +225,8 @@ def broadcasts(stem: str) -> Collection[object]:
 
 
 METRICS = (
-    "sent,delivered,bounced_permanent,bounced_transient,bounced_undetermined,complained,unsubscribed,unique_opened"
+    "sent,delivered,bounced_permanent,bounced_transient,bounced_undetermined,"
+    "complained,unsubscribed,unique_opened"
 )
 
 

@@ -7,7 +7,9 @@ ORDINARY_SLOTS = 6  # the rest is kept for urgent calls
 OPENS_AT = 5  # failures in a row
 FIRST_PAUSE_MS = 30_000
 LONGEST_PAUSE_MS = 600_000
-SECOND_US = 1_025_000  # a little slower than allowed: calls that were delayed on their way may come closer together
+SECOND_US = (
+    1_025_000  # a little slower than allowed: calls that were delayed on their way may come closer together
+)
 
 
 class Limits:
