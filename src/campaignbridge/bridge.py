@@ -22,6 +22,7 @@ from campaignbridge.flows import (
     reducing,
     releasing,
     resolving,
+    retiring,
     testing,
     views,
     webhook_address,
@@ -310,6 +311,16 @@ class Bridge:
     def duplicate(self, campaign_id: str, *, actor: Actor, key: str, name: str | None = None) -> Dossier:
         """Make a draft with the same content and audience; the same key makes the same one."""
         return editing.duplicate(self.wiring, campaign_id, actor=actor, key=key, name=name)
+
+    def retire(
+        self, campaign_id: str, *, actor: Actor, expected_version: int | None = None
+    ) -> retiring.Retired:
+        """Make the campaign's draft unsendable, so that a new one can be made."""
+        return retiring.retire(self.wiring, campaign_id, actor=actor, expected_version=expected_version)
+
+    def limit_rate(self, ref: str, *, calls_per_s: int | None, actor: Actor) -> Connection:
+        """Set how many calls a second a connection's account may be asked; None for the provider's own limit."""
+        return connecting.limit_rate(self.wiring, ref, calls_per_s=calls_per_s, actor=actor)
 
     def reconcile(self, campaign_id: str, *, actor: Actor) -> reconcile.Reconciled:
         """Look at the provider now; changes nothing there."""

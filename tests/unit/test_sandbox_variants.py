@@ -6,7 +6,8 @@ import pytest
 
 from campaignbridge.sandbox import Behaviour, Fault
 from campaignbridge.sandbox.behaviour import VARIANTS, described
-from campaignbridge.sandbox.faults import BREAKS, OPERATIONS, QUIRKS, WEBHOOK
+from campaignbridge.sandbox.faults import BREAKS, QUIRKS
+from campaignbridge.sandbox.routes import OPERATIONS
 from unit.test_sandbox import MINUTE_MS, Esp
 
 SOON = {"schedule_time": "2026-01-01T00:15:00Z"}

@@ -11,6 +11,7 @@ from campaignbridge.cli import (
     helping,
     init,
     reference,
+    retiring,
     sandbox,
     schema,
     serve,
@@ -49,6 +50,7 @@ app.command("help", cls=Command)(helping.help_page)
 app.command("version", cls=Command)(helping.show_version)
 app.command("reference", cls=Command, hidden=True)(reference.reference)
 connections.command("webhook", cls=Command)(webhook.webhook)
+connections.command("rate", cls=Command)(retiring.rate)
 app.add_typer(schema.db, name="db")
 app.add_typer(connections, name="connections")
 app.add_typer(audiences, name="audiences")

@@ -170,6 +170,14 @@ PAGES: dict[str, Page] = {
             "campaigns resolve ID settles by hand what the provider's own pages show.",
         ),
     ),
+    "retired_but_went": Page(
+        "The provider deleted this as a draft, and its own record names people who were mailed. It had gone.",
+        "Nothing is made anew, and checks stop: what was deleted can't be read any more.",
+        (
+            "Look at its record in the provider's own pages.",
+            "Then campaigns resolve ID --as sent, or --as stopped, with what you found.",
+        ),
+    ),
     "send_refused": Page(
         "The provider refused the last request to send. It still shows a draft, so nothing was sent.",
         "It is read again after an hour and after a day, in case the refusal was an answer to a second request.",
@@ -242,6 +250,14 @@ PAGES: dict[str, Page] = {
         "The content mentions a field that the audience doesn't have: everybody would be mailed the bare tag.",
         "audiences fields AUDIENCE --connection LABEL lists the fields there are; correct the tag.",
     ),
+    "audience_uncounted": Page(
+        "The provider tells no number, and listing everybody took longer than a minute.",
+        "Nothing. What can't be counted is not sent.",
+        (
+            "connections rate LABEL --per-second N lets it be asked faster, if the provider allows that.",
+            "Or mail smaller segments.",
+        ),
+    ),
     "audience_unknown": Page(
         "The provider knows no list with the campaign's audience reference.",
         NOTHING,
@@ -292,7 +308,10 @@ PAGES: dict[str, Page] = {
     "audience_drift": Page(
         "The draft at the provider points at another audience than was approved. Nothing was written there.",
         NOTHING,
-        ("Set its audience back at the provider, then repeat the command.",),
+        (
+            "campaigns retire ID makes the draft unsendable; campaigns draft ID makes a new one, for the right people.",
+            "Or set its audience back at the provider, then repeat the command.",
+        ),
     ),
     "store_unusable": Page(
         "The store is damaged, is no store of ours, or has a schema that this program can't work with.",

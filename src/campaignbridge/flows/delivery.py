@@ -270,6 +270,11 @@ def _require_ready(dossier: Dossier, order: Order, provider: Provider) -> None:
             f"The provider last called this campaign {remote.raw_status}; only a draft can be sent.",
             todo=f"See what happened there: campaigns reconcile {campaign.id}",
         )
+    if not remote.sendable:
+        raise InvalidState(
+            "An earlier send of this very draft was in doubt, or it is being retired: it is never sent again.",
+            todo=f"Retire it, then make a new draft: campaigns retire {campaign.id}",
+        )
     campaign.require_version(order.expected_version)
     if order.at_ms is not None:
         require_sendable_at(order.at_ms, now_ms=dossier.now, grid_ms=provider.schedule_grid_ms)

@@ -104,6 +104,12 @@ RULES: tuple[tuple[str, str, str, frozenset[State]], ...] = (
     ("test", "mail the draft to a few addresses", "test", frozenset({S.PROVIDER_DRAFT})),
     ("schedule", "send it at a later time", "deliver", frozenset({S.PROVIDER_DRAFT})),
     ("send", "send it; this cannot be undone", "deliver", frozenset({S.PROVIDER_DRAFT})),
+    (
+        "retire",
+        "make its draft unsendable, so that a new one can be made",
+        "deliver",
+        EDITABLE | {S.PROVIDER_DRAFT},
+    ),
     ("withdraw", "take the draft back, to edit it", "manage", frozenset({S.PROVIDER_DRAFT})),
     ("unschedule", "take it off the schedule", "deliver", frozenset({S.SCHEDULED})),
     ("cancel", "stop it for good", "deliver", CANCELLABLE),
@@ -142,6 +148,12 @@ def _why_not(name: str, right: str, states: frozenset[State], dossier: Dossier, 
     if campaign.state not in states and not (name == "draft" and _pending_content(dossier)):
         return f"it is {campaign.state.value}"
     if name in DELIVERIES and remote is not None and remote.went:
+        return "it may have gone already"
+    if name in ("schedule", "send") and remote is not None and not remote.sendable:
+        return "an earlier send of this draft was in doubt; retire it first"
+    if name == "retire" and (remote is None or remote.remote_id is None):
+        return "nothing of it stands at the provider"
+    if name == "retire" and remote is not None and remote.went:
         return "it may have gone already"
     if name in DELIVERIES and _pending_content(dossier):
         return "its content is not known to be uploaded; make its draft first"

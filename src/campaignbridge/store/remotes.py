@@ -82,6 +82,32 @@ class Remotes:
             == 1
         )
 
+    def start_retiring(
+        self, remote: RemoteCampaign, lease: Lease, *, limit_ms: int, need_ms: int
+    ) -> int | None:
+        """Announce that it is being made unsendable, as an upload is announced; it is never sent from here on."""
+        row = self._tx.one(
+            "remotes.start_retiring",
+            campaign_id=remote.campaign_id,
+            generation=remote.generation,
+            limit_ms=limit_ms,
+            need_ms=need_ms,
+            key=lease.key,
+            fence=lease.fence,
+            holder=lease.holder,
+        )
+        return row["writing_until"] if row else None
+
+    def retired(self, remote: RemoteCampaign) -> bool:
+        """Record that it was made unsendable; False when it is known to have gone, or is retired already."""
+        return (
+            self._tx.run("remotes.retired", campaign_id=remote.campaign_id, generation=remote.generation) == 1
+        )
+
+    def spend(self, remote: RemoteCampaign) -> None:
+        """Record that this generation is never sent: a request of it may still be under way somewhere."""
+        self._tx.run("remotes.spend", campaign_id=remote.campaign_id, generation=remote.generation)
+
     def observe(
         self,
         remote: RemoteCampaign,
@@ -159,4 +185,6 @@ def remote_of(row: Row) -> RemoteCampaign | None:
         emails_sent=row["emails_sent"],
         observed_at=row["observed_at"],
         reconciled_at=row["reconciled_at"],
+        spent=bool(row["spent"]),
+        retiring_at=row["retiring_at"],
     )

@@ -93,6 +93,10 @@ class Webhooks:
             == 1
         )
 
+    def told_of(self, connection_id: str, remote_id: str) -> bool:
+        """Say whether a verified event tells that this remote campaign went."""
+        return self._tx.one("webhooks.told_of", connection_id=connection_id, remote_id=remote_id) is not None
+
     def keep(self, event: StoredEvent, *, most: int) -> bool:
         """Store an event to be looked at; False when it is known, or when `most` wait already."""
         self._tx.run("webhooks.heard", connection_id=event.connection_id)
