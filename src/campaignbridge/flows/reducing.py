@@ -174,12 +174,17 @@ def _cancel_there(work: Work[Attempt | None], *, actor: str, key: str) -> Reduce
         _require_reducible(dossier.attempt, dossier)
     else:
         dossier.campaign.require_state(State.SCHEDULED, State.SENDING, doing="be cancelled")
+    retires = dossier.attempt is not None and "retire" in provider.capabilities
+    # Asked for before, without an answer: by now there may be nothing to read.
+    asked_before = dossier.remote is not None and dossier.remote.retiring_at is not None
+    if retires and asked_before and make_unsendable(held, dossier, provider):
+        return _cancelled_by_retiring(held, dossier, actor)
     seen = read(provider, dossier)
+    if retires and seen.status is RemoteStatus.DRAFT:
+        if make_unsendable(held, dossier, provider):
+            return _cancelled_by_retiring(held, dossier, actor)
+        seen = read(provider, dossier)
     if dossier.attempt is not None:
-        if seen.status is RemoteStatus.DRAFT and "retire" in provider.capabilities:
-            if make_unsendable(held, dossier, provider):
-                return _cancelled_by_retiring(held, dossier, actor)
-            seen = read(provider, dossier)
         dossier = _settle_first(held, dossier, seen, actor)
     if dossier.campaign.state is State.SCHEDULED:
         asked = _hash(dossier, Operation.CANCEL)
