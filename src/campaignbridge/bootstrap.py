@@ -396,7 +396,9 @@ def behind_gates(
         provider = opener(connection)
         if connection.account is None:
             return provider
-        return Limited(provider, AccountGate(store, clock, connection.account, holder))
+        rate = provider.calls_per_s
+        gate = AccountGate(store, clock, connection.account, holder, 1 if rate is None else rate)
+        return Limited(provider, gate)
 
     return gated
 

@@ -4,7 +4,7 @@ Surfaces and flows are written against these; `bootstrap` picks what stands behi
 simulation use the real database, the real adapters and replace only clock, chance and socket.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -13,11 +13,18 @@ from campaignbridge.domain.connection import Secret
 from campaignbridge.domain.notice import Message
 from campaignbridge.domain.provider import (
     Account,
+    ContentRules,
     Draft,
+    FoundSegment,
     Listing,
+    Member,
     MergeField,
+    NewContact,
     Observation,
     Outcome,
+    Push,
+    Recipient,
+    RecipientKind,
     Refused,
     RemoteAudience,
     RemoteSegment,
@@ -138,6 +145,10 @@ class Line(Protocol):
         ...
 
 
+Pace = Callable[[int], "Refused | None"]
+"""Waits for a request's turn, at most so many milliseconds; a refusal when there is none to be had in time."""
+
+
 class Reader(Protocol):
     """One account at one provider, as whoever only reads sees it: nothing here can mail or change anything.
 
@@ -146,8 +157,13 @@ class Reader(Protocol):
 
     slug: str
     label: str  # "Mailchimp"
-    capabilities: frozenset[str]  # of "retire", "schedule", "cancel", "test"
+    # of "schedule", "cancel", "test"; "retire": it can make a draft unsendable by a call that it refuses on
+    # anything else; "recipients": it records who was mailed; "count": recipients are counted apart, by `count`
+    capabilities: frozenset[str]
     schedule_grid_ms: int  # a scheduled moment is a multiple of it, in epoch milliseconds
+    content_rules: ContentRules
+    calls_per_s: int | None  # what it allows an account by default; None: no such limit is known
+    push_chunk: int  # how many contacts `add_contacts` and `remove_contacts` take at once
 
     def inspect(self, remote_id: str, *, limit_ms: int) -> Outcome[Observation]:
         """Read one remote campaign."""
@@ -197,6 +213,30 @@ class Reader(Protocol):
         """Read a campaign's figures. A report that isn't there (yet) is refused as `MISSING`, never zeros."""
         ...
 
+    def count(self, audience: str, *, limit_ms: int) -> Outcome[int]:
+        """Count whom a campaign to this audience would reach; for providers whose campaigns don't tell.
+
+        Refused as `too_many` where the end of the list wasn't reached within the limit: never a part of it.
+        """
+        ...
+
+    def recipients(
+        self, remote_id: str, kind: RecipientKind, *, most: int, limit_ms: int
+    ) -> Outcome[Listing[Recipient]]:
+        """Read the first `most` people of one kind in the provider's own record of a campaign.
+
+        Nobody in it proves little: a record lags. Somebody in it proves that the campaign went.
+        """
+        ...
+
+    def find_segment(self, name: str, *, audience: str, limit_ms: int) -> Outcome[Listing[FoundSegment]]:
+        """Find the segments of exactly this name, oldest first. Several may have it."""
+        ...
+
+    def segment_members(self, segment: str, *, limit_ms: int) -> Outcome[Listing[Member]]:
+        """List everybody in a segment. Complete only if its end was reached and each entry was read."""
+        ...
+
 
 class Provider(Reader, Protocol):
     """One account at one provider. Calls are made once; nothing is repeated behind the caller.
@@ -205,6 +245,10 @@ class Provider(Reader, Protocol):
     the caller's last check and the first byte. `limit_ms` is one total for write and read. Repeatable writes
     dial for themselves; their limit covers dialling too.
     """
+
+    def pace_with(self, pace: Pace) -> None:
+        """Ask `pace` for a turn before each request from now on."""
+        ...
 
     def dial(self, *, limit_ms: int) -> "Line | Refused":
         """Open a fresh connection, TLS included."""
@@ -237,9 +281,32 @@ class Provider(Reader, Protocol):
         """Mail the content of a draft to these addresses, which then stand in no outcome, log or exception."""
         ...
 
+    def create_segment(self, line: Line, name: str, *, audience: str, limit_ms: int) -> Outcome[FoundSegment]:
+        """Create an empty static segment. Creating again may make a second one: find it first."""
+        ...
+
     # repeatable writes
     def sync_draft(self, remote_id: str, draft: Draft, *, limit_ms: int) -> Outcome[None]:
         """Assert title, envelope and content of a draft anew. Never touches its audience."""
+        ...
+
+    def retire(self, remote_id: str, *, limit_ms: int) -> Outcome[None]:
+        """Make a draft unsendable, where the provider can; for others it is refused as `cant_retire`.
+
+        Accepted: it is gone. That proves "not sent" only with a reading as draft before it and no record of a
+        recipient after. Refused as `MISSING`: it was gone already. Another refusal: it is no draft any more.
+        """
+        ...
+
+    def add_contacts(self, segment: str, contacts: tuple[NewContact, ...], *, limit_ms: int) -> Push:
+        """Put people into a segment, new ones into the audience first. Nobody is ever subscribed again.
+
+        At most `push_chunk`; one result for each, in their order. It may be repeated.
+        """
+        ...
+
+    def remove_contacts(self, segment: str, addresses: tuple[str, ...], *, limit_ms: int) -> Push:
+        """Take people out of a segment; they stay in the audience. It may be repeated."""
         ...
 
 
@@ -273,6 +340,13 @@ class Gate(Protocol):
         """Take a slot for at most `hold_ms`; `Refused` when the account is paused or too busy for now.
 
         A few slots are kept for urgent calls: deliveries and the readings that belong to them.
+        """
+        ...
+
+    def turn(self, limit_ms: int) -> "Refused | None":
+        """Wait for this request's turn, at most `limit_ms`; `Refused` when too many wait already.
+
+        A turn isn't given back, whatever becomes of its request.
         """
         ...
 

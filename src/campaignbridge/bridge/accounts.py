@@ -65,6 +65,10 @@ class Accounts:
         """Forget a connection's key, unless a campaign needs it."""
         return connecting.disconnect(self.wiring, ref, actor=actor)
 
+    def limit_rate(self, ref: str, *, calls_per_s: int | None, actor: Actor) -> Connection:
+        """Set how many calls a second a connection's account may be asked; None for the provider's own limit."""
+        return connecting.limit_rate(self.wiring, ref, calls_per_s=calls_per_s, actor=actor)
+
     def list_connections(self, *, actor: Actor) -> list[Connection]:
         """Return every connection by label."""
         return connecting.list_connections(self.wiring, actor=actor)

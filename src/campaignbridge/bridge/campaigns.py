@@ -10,6 +10,7 @@ from campaignbridge.flows import (
     reconcile,
     reducing,
     resolving,
+    retiring,
     testing,
     views,
 )
@@ -197,6 +198,12 @@ class Campaigns:
     def duplicate(self, campaign_id: str, *, actor: Actor, key: str, name: str | None = None) -> Dossier:
         """Make a draft with the same content and audience; the same key makes the same one."""
         return editing.duplicate(self.wiring, campaign_id, actor=actor, key=key, name=name)
+
+    def retire(
+        self, campaign_id: str, *, actor: Actor, expected_version: int | None = None
+    ) -> retiring.Retired:
+        """Make the campaign's draft unsendable, so that a new one can be made."""
+        return retiring.retire(self.wiring, campaign_id, actor=actor, expected_version=expected_version)
 
     def reconcile(self, campaign_id: str, *, actor: Actor) -> reconcile.Reconciled:
         """Look at the provider now; changes nothing there."""

@@ -13,6 +13,7 @@ from campaignbridge.cli import (
     init,
     people,
     reference,
+    retiring,
     sandbox,
     schema,
     serve,
@@ -57,6 +58,7 @@ app.command("reference", cls=Command, hidden=True)(reference.reference)
 for name, command in (("backup", backup.backup), ("restore", backup.restore), ("adopt", backup.adopt)):
     schema.db.command(name, cls=Command)(command)
 connections.command("webhook", cls=Command)(webhook.webhook)
+connections.command("rate", cls=Command)(retiring.rate)
 app.add_typer(schema.db, name="db")
 app.add_typer(connections, name="connections")
 app.add_typer(audiences, name="audiences")

@@ -61,7 +61,7 @@ def list_(
         _ours()
         return
     heads = ("audience", "contacts", "name")
-    _show("audiences", at, "", heads, lambda one: (one.ref, f"{one.contacts:,}", one.name), refresh)
+    _show("audiences", at, "", heads, lambda one: (one.ref, _many(one.contacts), one.name), refresh)
 
 
 def _ours() -> None:
@@ -97,7 +97,7 @@ def segments(audience: Ref, connection: Connection, refresh: Refresh = False) ->
         connection,
         audience,
         heads,
-        lambda one: (one.ref, f"{one.members:,}", one.kind, one.name),
+        lambda one: (one.ref, _many(one.members), one.kind, one.name),
         refresh,
     )
 
@@ -173,3 +173,7 @@ def _say(cached: "Cached[Any]", refusal: "Refusal | None", *, empty: bool) -> No
         terminal.mark("warn", f"This is the earlier list. {refusal.what} {refusal.todo}", stderr=True)
     elif cached.stale:
         terminal.hint("That is a while ago: --refresh reads it anew.")
+
+
+def _many(count: int | None) -> str:
+    return "-" if count is None else f"{count:,}"

@@ -22,6 +22,7 @@ FLAGS = {
     "sent_zero": "{provider} says that it was sent, and counts nobody. Don't send it again yet.",
     "possible_double": "An answer came after the request was settled: this may have been mailed twice.",
     "possible_double_content": "Another campaign with this content is on its way too, or went lately.",
+    "retired_but_went": "{provider} deleted it as a draft, and its record names people who were mailed.",
     "send_refused": "{provider} refused the last send. Nothing was sent.",
     "schedule_differs": "{provider} accepted a send time and shows another one, or none. Look at it there.",
     "scheduled_late": "Its send time was more than half an hour ago, and {provider} has not begun.",

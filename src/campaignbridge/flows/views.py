@@ -8,6 +8,7 @@ from campaignbridge.domain.content import Snapshot
 from campaignbridge.domain.errors import Forbidden, InvalidInput, NotFound
 from campaignbridge.domain.ledger import Attempt, Operation
 from campaignbridge.domain.lock import LOCK_TTL_MS, campaign_key
+from campaignbridge.domain.remote import RemoteCampaign
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
 from campaignbridge.store.campaigns import Dossier
@@ -129,6 +130,12 @@ RULES: tuple[tuple[str, str, str, frozenset[State]], ...] = (
     ("test", "mail the draft to a few addresses", "test", frozenset({S.PROVIDER_DRAFT})),
     ("schedule", "send it at a later time", "deliver", frozenset({S.PROVIDER_DRAFT})),
     ("send", "send it; this cannot be undone", "deliver", frozenset({S.PROVIDER_DRAFT})),
+    (
+        "retire",
+        "make its draft unsendable, so that a new one can be made",
+        "deliver",
+        EDITABLE | {S.PROVIDER_DRAFT},
+    ),
     ("withdraw", "take the draft back, to edit it", "manage", frozenset({S.PROVIDER_DRAFT})),
     ("unschedule", "take it off the schedule", "deliver", frozenset({S.SCHEDULED})),
     ("cancel", "stop it for good", "deliver", CANCELLABLE),
@@ -166,14 +173,27 @@ def _why_not(name: str, right: str, states: frozenset[State], dossier: Dossier, 
         return "an earlier request is not confirmed"
     if campaign.state not in states and not (name == "draft" and _pending_content(dossier)):
         return f"it is {campaign.state.value}"
-    if name in DELIVERIES and remote is not None and remote.went:
-        return "it may have gone already"
-    if name in DELIVERIES and _pending_content(dossier):
-        return "its content is not known to be uploaded; make its draft first"
-    if name == "withdraw" and remote is not None and (remote.went or remote.absent_at is not None):
-        return "a send of it is still being looked at"
+    if remote is None:
+        return "nothing of it stands at the provider" if name == "retire" else ""
+    if why_not := _of_remote(name, dossier, remote):
+        return why_not
     if name in ("schedule", "send") and dossier.content_holder is not None:
         return f"{dossier.content_holder} has the same content for the same audience"
+    return ""
+
+
+def _of_remote(name: str, dossier: Dossier, remote: RemoteCampaign) -> str:
+    """Return what stands against it because of what stands, or went, at the provider."""
+    if name == "retire" and remote.remote_id is None:
+        return "nothing of it stands at the provider"
+    if name in DELIVERIES | {"retire"} and remote.went:
+        return "it may have gone already"
+    if name in ("schedule", "send") and not remote.sendable:
+        return "an earlier send of this draft was in doubt; retire it first"
+    if name in DELIVERIES and _pending_content(dossier):
+        return "its content is not known to be uploaded; make its draft first"
+    if name == "withdraw" and (remote.went or remote.absent_at is not None):
+        return "a send of it is still being looked at"
     return ""
 
 

@@ -196,7 +196,8 @@ def _look_at(wiring: Wiring, unit: Unit, event: StoredEvent) -> None:
 
 def _without_waking(event: StoredEvent, match: Match) -> str | None:
     """Return why an event wakes nothing, ever; None when it may."""
-    if not match.ours or (match.present and match.audience.partition(":")[0] != event.audience):
+    elsewhere = bool(event.audience) and match.audience.partition(":")[0] != event.audience
+    if not match.ours or (match.present and elsewhere):
         return "foreign"
     if not match.present:
         return "superseded"  # of a draft that has been replaced since

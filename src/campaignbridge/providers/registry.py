@@ -8,14 +8,16 @@ import httpcore2
 from campaignbridge.ports import Clock, Provider, WebhookReader
 from campaignbridge.providers.mailchimp import open_mailchimp
 from campaignbridge.providers.mailchimp_webhooks import MailchimpWebhooks
+from campaignbridge.providers.resend import open_resend
+from campaignbridge.providers.resend_webhooks import ResendWebhooks
 
 ENTRY_POINT_GROUP = "campaignbridge.providers"
 
 Opener = Callable[..., Provider]
 """Called with key, base_url, clock, backend and allow_hosts, all by keyword, like `open_mailchimp`."""
 
-_BUILT_IN: dict[str, Opener] = {"mailchimp": open_mailchimp}
-_WEBHOOKS: dict[str, WebhookReader] = {"mailchimp": MailchimpWebhooks()}
+_BUILT_IN: dict[str, Opener] = {"mailchimp": open_mailchimp, "resend": open_resend}
+_WEBHOOKS: dict[str, WebhookReader] = {"mailchimp": MailchimpWebhooks(), "resend": ResendWebhooks()}
 
 
 def known_slugs() -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from campaignbridge.sandbox.campaign import Campaign
 from campaignbridge.sandbox.people import Person
+from campaignbridge.sandbox.resend.hooks import mails
 from campaignbridge.sandbox.world import World
 
 LEFT = ("unsubscribed", "archived")
@@ -9,6 +10,8 @@ LEFT = ("unsubscribed", "archived")
 
 def campaign(world: World, ended: Campaign, status: str, at_ms: int) -> None:
     """Announce that a campaign was sent, or stopped."""
+    if status == "sent" or ended.emails_sent:
+        mails(world, ended, at_ms)
     data = {"id": ended.id, "subject": ended.text("subject_line"), "status": status, "reason": ""}
     _announce(world, "campaign", ended.list_id, data, at_ms, source="admin")
 

@@ -6,9 +6,10 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from campaignbridge.sandbox import routes
+from campaignbridge.sandbox.resend import api
 
 WEBHOOK = "webhook"  # no call: an event on its way to a webhook
-OPERATIONS = routes.OPERATIONS | {"*", WEBHOOK}
+OPERATIONS = routes.OPERATIONS | api.OPERATIONS | {"*", WEBHOOK}
 HOOK_FAULTS = frozenset({"lost", "doubled", "late", "reordered", "foreign_list", "wrong_path"})
 QUIRKS = frozenset({"stale_read", "count_lag", "sent_zero", "vanish", "archive"})
 _APPLYING = frozenset("accept_then_drop accept_then_withhold accept_then_5xx slow truncated".split())

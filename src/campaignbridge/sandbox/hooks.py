@@ -7,6 +7,7 @@ counted. Nobody's address stands in the log. The world's lock guards it.
 
 import heapq
 import itertools
+import json
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
@@ -35,6 +36,11 @@ class Hook:
     events: Mapping[str, bool]
     sources: Mapping[str, bool]
     signing_key: str = field(default="", repr=False)  # empty: unsigned
+
+    @property
+    def tells_json(self) -> bool:
+        """Resend's way, signed as svix does; else Mailchimp's forms."""
+        return self.signing_key.startswith("whsec_")
 
     @property
     def place(self) -> str:
@@ -106,22 +112,25 @@ class Hooks:
         return list(self._hooks.values())
 
     def announce(
-        self, kind: str, list_id: str, data: Mapping[str, str], at_ms: int, *, source: str, lag_ms: int = 0
+        self, kind: str, list_id: str, data: Mapping[str, Any], at_ms: int, *, source: str, lag_ms: int = 0
     ) -> None:
         """Queue an event for each webhook that wants it. A campaign's counts from any source."""
         for hook in self.of_list(list_id):
-            wanted = hook.events.get(kind) and (kind == "campaign" or hook.sources.get(source))
+            anywhere = kind == "campaign" or hook.tells_json
+            wanted = hook.events.get(kind) and (anywhere or hook.sources.get(source))
             if wanted:
                 self._announce(hook, kind, {"list_id": list_id, **data}, at_ms, lag_ms)
 
-    def _announce(self, hook: Hook, kind: str, data: Mapping[str, str], at_ms: int, lag_ms: int) -> None:
+    def _announce(self, hook: Hook, kind: str, data: Mapping[str, Any], at_ms: int, lag_ms: int) -> None:
         played = self.faults()
         names = "+".join(played)
-        post = Post(hook.id, kind, hook.url, _form(kind, data, at_ms), hook.signing_key, names)
+        post = Post(hook.id, kind, hook.url, _body(hook, kind, data, at_ms), hook.signing_key, names)
         due_ms = at_ms + lag_ms + played.get("late", 0)
         if "foreign_list" in played:
             foreign = {**data, "list_id": "f0e1d2c3b4", **({"id": "f0e1d2c3b4"} if "id" in data else {})}
-            self._queue(replace(post, body=_form(kind, foreign, at_ms)), due_ms)
+            if "broadcast_id" in data:
+                foreign["broadcast_id"] = "f0e1d2c3-0000-4000-8000-f0e1d2c3b4a5"
+            self._queue(replace(post, body=_body(hook, kind, foreign, at_ms)), due_ms)
         if "wrong_path" in played:
             self._queue(replace(post, url=_elsewhere(hook.url)), due_ms)
         if "lost" in played:
@@ -172,6 +181,14 @@ class Hooks:
                 self._waiting.remove(item)
                 heapq.heapify(self._waiting)
                 self._queue(post, at_ms)
+
+
+def _body(hook: Hook, kind: str, data: Mapping[str, Any], at_ms: int) -> bytes:
+    if not hook.tells_json:
+        return _form(kind, data, at_ms)
+    stamp = datetime.fromtimestamp(at_ms / 1000, tz=UTC).isoformat(timespec="milliseconds")
+    told = {name: value for name, value in data.items() if name != "list_id"}
+    return json.dumps({"type": kind, "created_at": stamp.replace("+00:00", "Z"), "data": told}).encode()
 
 
 def _form(kind: str, data: Mapping[str, str], at_ms: int) -> bytes:

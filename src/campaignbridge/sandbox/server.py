@@ -56,6 +56,11 @@ class SandboxServer:
         return f"{self.control_url}{PREFIX}"
 
     @property
+    def resend_url(self) -> str:
+        """The base address of Resend's API."""
+        return self.control_url
+
+    @property
     def control_url(self) -> str:
         """The base address of the control API and the page."""
         return f"http://127.0.0.1:{self.port}"
@@ -190,7 +195,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             self._apply(Response(400), DELIVERED)
             return
-        if request.path == PREFIX or request.path.startswith(f"{PREFIX}/"):
+        if self.server.sandbox.owns(request):
             self._limited(request)
         else:
             self._apply(self.server.control.handle(request), DELIVERED)

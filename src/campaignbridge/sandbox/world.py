@@ -30,6 +30,7 @@ class Account:
 
     account_id: str
     name: str
+    provider: str = "mailchimp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,11 @@ class World:
             if key not in self._accounts:
                 self._accounts[key] = Account(self.digest("account", 25), name)
             return self._accounts[key]
+
+    def take_account(self, key: str, account: Account) -> Account:
+        """Let a key open this account, or return the one that it opens already."""
+        with self.lock:
+            return self._accounts.setdefault(key, account)
 
     def account(self, key: str) -> Account | None:
         """Return the account that a key opens."""

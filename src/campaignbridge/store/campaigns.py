@@ -29,6 +29,7 @@ class Dossier:
     installation: str
     now: int
     paused: bool = False  # the installation is a copy that nobody has adopted
+    delivered: bool = False  # a send or schedule of the present generation was ever issued
 
     @property
     def stem(self) -> str:
@@ -104,6 +105,7 @@ class Campaigns:
             installation=row["installation"],
             now=row["now"],
             paused=row["paused_since"] is not None,
+            delivered=bool(row["delivered"]),
         )
 
     def snapshot(self, campaign: Campaign) -> Snapshot:
@@ -269,6 +271,19 @@ class Campaigns:
     def flag(self, campaign: Campaign, flag: str) -> bool:
         """Flag a person while the watch goes on; False when somebody changed the campaign since it was read."""
         return self._tx.run("campaigns.flag", id=campaign.id, version=campaign.version, flag=flag) == 1
+
+    def next_generation(self, campaign: Campaign, state: State) -> bool:
+        """Give the campaign a new generation; False unless the present one is retired, and nobody was faster."""
+        return (
+            self._tx.run(
+                "campaigns.next_generation",
+                id=campaign.id,
+                version=campaign.version,
+                generation=campaign.generation,
+                state=state.value,
+            )
+            == 1
+        )
 
     def postpone(self, campaign_id: str, flag: str, *, look_in_ms: int) -> bool:
         """Put off a look that failed, and flag a person; False when nothing is due to be looked at."""

@@ -103,6 +103,10 @@ class Webhooks:
         """Note that something came, for people."""
         self._tx.run("webhooks.heard", connection_id=connection_id)
 
+    def told_of(self, connection_id: str, remote_id: str) -> bool:
+        """Say whether a verified event tells that this remote campaign went."""
+        return self._tx.one("webhooks.told_of", connection_id=connection_id, remote_id=remote_id) is not None
+
     def keep(self, event: StoredEvent, *, most: int) -> bool:
         """Store an event to be looked at; False when it is known, or when `most` wait already."""
         return (

@@ -30,6 +30,14 @@ PAGES: dict[str, Page] = {
         "The content mentions a field that the audience doesn't have: everybody would be mailed the bare tag.",
         "audiences fields AUDIENCE --connection LABEL lists the fields there are; correct the tag.",
     ),
+    "audience_uncounted": Page(
+        "The provider tells no number, and listing everybody took longer than a minute.",
+        "Nothing. What can't be counted is not sent.",
+        (
+            "connections rate LABEL --per-second N lets it be asked faster, if the provider allows that.",
+            "Or mail smaller segments.",
+        ),
+    ),
     "audience_unknown": Page(
         "The provider knows no list with the campaign's audience reference.",
         NOTHING,

@@ -74,6 +74,14 @@ PAGES: dict[str, Page] = {
             "Or connections replace-key LABEL.",
         ),
     ),
+    "retired_but_went": Page(
+        "The provider deleted this as a draft, and its own record names people who were mailed. It had gone.",
+        "Nothing is made anew, and checks stop: what was deleted can't be read any more.",
+        (
+            "Look at its record in the provider's own pages.",
+            "Then campaigns resolve ID --as sent, or --as stopped, with what you found.",
+        ),
+    ),
     "watch_failed": Page(
         "The background check of this campaign failed again and again, for a reason of ours.",
         "It is tried again once an hour. Nothing is sent.",

@@ -47,7 +47,10 @@ PAGES: dict[str, Page] = {
     "audience_drift": Page(
         "The draft at the provider points at another audience than was approved. Nothing was written there.",
         NOTHING,
-        ("Set its audience back at the provider, then repeat the command.",),
+        (
+            "campaigns retire ID makes the draft unsendable; campaigns draft ID makes a new one, for the right people.",
+            "Or set its audience back at the provider, then repeat the command.",
+        ),
     ),
     "store_unusable": Page(
         "The store is damaged, is no store of ours, or has a schema that this program can't work with.",

@@ -137,3 +137,10 @@ SELECT min(at) AS at FROM (
     UNION ALL
     SELECT min(settled_at) + :keep_ms AS at FROM webhook_events
     WHERE connection_id = :connection_id AND settled_at IS NOT NULL) AS both_kinds
+
+-- name: told_of
+-- A verified event of this remote campaign says that it went, or that mails of it came to something.
+SELECT 1 AS one FROM webhook_events
+WHERE connection_id = :connection_id AND kind = 'campaign' AND remote_id = :remote_id AND verified = 1
+    AND status IN ('sent', 'delivered')
+LIMIT 1
