@@ -11,7 +11,8 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from campaignbridge.bootstrap import _place, downgrade_schema, prepare, upgrade_schema
+from campaignbridge.bootstrap import place_of as found_place
+from campaignbridge.bootstrap import prepare
 from campaignbridge.domain.errors import CopyPaused
 from campaignbridge.domain.installation import Place, machine_fingerprint, place_from
 from campaignbridge.domain.job import Again
@@ -21,6 +22,7 @@ from campaignbridge.flows.checkup import Subject
 from campaignbridge.flows.doctor import checks_for
 from campaignbridge.flows.watch import watch
 from campaignbridge.host import HostClock, machine_identity
+from campaignbridge.installing import downgrade_schema, upgrade_schema
 from campaignbridge.settings import Settings
 from campaignbridge.store import migrate
 from campaignbridge.store.place import place_of
@@ -564,7 +566,7 @@ def looked(home, place):
 def test_doctor_tells_an_original_from_a_copy_and_pauses_nothing_itself(twins):
     assert looked(twins.world.home, opened(twins.world.home)).status == "ok"
     home = twins.copy()
-    before = looked(home, _place(Store(home.open()), ""))
+    before = looked(home, found_place(Store(home.open()), ""))
     assert (before.status, before.help) == ("fail", "copy_paused")
     assert "the next command pauses" in before.summary
     assert not standing(home).paused

@@ -28,7 +28,7 @@ def backup(
     The copy is one moment of the store, checked and complete, readable by you alone. Wherever it is put back it
     starts paused. Sealed keys stay sealed: keep the secret file apart from it.
     """
-    from campaignbridge.bootstrap import back_up_store
+    from campaignbridge.installing import back_up_store
 
     copy = back_up_store(chosen_settings(), file, replace=force)
     _tell(copy, f"Copied to {terminal.clean(file)}, and checked", {})
@@ -42,7 +42,7 @@ def restore(
 
     A store that is there is kept under another name, never deleted. Refused while anybody uses it.
     """
-    from campaignbridge.bootstrap import restore_store
+    from campaignbridge.installing import restore_store
 
     settings = chosen_settings()
     if not settings.on_postgres and os.path.lexists(settings.database) and not yes:

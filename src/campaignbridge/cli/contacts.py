@@ -45,7 +45,7 @@ def import_(  # noqa: PLR0917  Typer hands them over by name
     delimiter: Annotated[
         str | None,
         typer.Option(
-            metavar="CHAR", envvar="CAMPAIGNBRIDGE_IMPORT_DELIMITER", help="If another was found than it is."
+            metavar="CHAR", envvar="CAMPAIGNBRIDGE_IMPORT_DELIMITER", help="If it isn't what was found."
         ),
     ] = None,
     email: Annotated[str | None, _column("email", "The column with the addresses.")] = None,
@@ -70,9 +70,8 @@ def import_(  # noqa: PLR0917  Typer hands them over by name
     table = look_at(file, Choices(encoding, delimiter or None, email, locale, zone))
     _preview(table)
     if not yes:
-        where = f"Import into {audience}?"
         again = f"campaignbridge audiences import FILE --audience {audience} --yes"
-        require_yes(where, command=again)
+        require_yes(f"Import into {audience}?", command=again)
     with session() as here:
         done, rejects = _import(here, table, audience)
     _tell(done, rejects, table)

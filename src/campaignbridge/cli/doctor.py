@@ -58,8 +58,8 @@ def doctor(
 
 
 def _subject() -> "Subject":
-    from campaignbridge.bootstrap import subject_of
     from campaignbridge.domain.errors import Refusal
+    from campaignbridge.installing import subject_of
     from campaignbridge.settings import from_environment
 
     try:

@@ -22,7 +22,7 @@ def upgrade(
     ] = None,
 ) -> None:
     """Apply the migrations that are missing. Several at once are harmless: they wait for each other."""
-    from campaignbridge.bootstrap import schema_versions, upgrade_schema
+    from campaignbridge.installing import schema_versions, upgrade_schema
 
     settings = chosen_settings()
     applied = upgrade_schema(settings, target=to)
@@ -41,7 +41,7 @@ def downgrade(
 ) -> None:
     """Take migrations back. What only the newer schema can hold is lost; make a copy of the store first."""
     from campaignbridge import Refusal
-    from campaignbridge.bootstrap import downgrade_schema, schema_versions
+    from campaignbridge.installing import downgrade_schema, schema_versions
 
     settings = chosen_settings()
     before, _ = schema_versions(settings)
@@ -66,7 +66,7 @@ def downgrade(
 @db.command("current", cls=Command)
 def current() -> None:
     """Print the version of the store's schema."""
-    from campaignbridge.bootstrap import schema_versions
+    from campaignbridge.installing import schema_versions
 
     version, newest = schema_versions(chosen_settings())
     terminal.answer({"version": version, "newest": newest}, [f"Schema {version} of {newest}"])
@@ -79,7 +79,7 @@ def check() -> None:
     Exit code 3 if something is wrong. Nothing is changed; a big store takes a while.
     """
     from campaignbridge import Refusal
-    from campaignbridge.bootstrap import check_store, schema_versions
+    from campaignbridge.installing import check_store, schema_versions
 
     settings = chosen_settings()
     version, newest = schema_versions(settings)
