@@ -57,6 +57,8 @@ CASES = {
     "notices.cover": {},
     "notices.of_id": {"id": "ntc_1"},
 }
+SEEN = """SELECT relallvisible >= relpages AS seen FROM pg_class
+WHERE relname = 'campaigns' AND relnamespace = current_schema()::regnamespace"""
 COUNTING = {"status.states"}  # up to 10,001 entries of an index for each state
 
 
@@ -83,7 +85,14 @@ def fill(home):
         home.rows(text.format(series=SERIES[home.dialect].format(count=count)))
     for text in NEEDY:
         home.rows(text)
-    home.rows("ANALYZE" if home.dialect == "sqlite" else "VACUUM ANALYZE")
+    home.rows("ANALYZE")
+    if home.dialect == "postgres":
+        for _ in range(
+            100
+        ):  # a snapshot that somebody else still holds keeps pages from counting as all visible
+            home.rows("VACUUM campaigns")
+            if home.rows(SEEN)[0]["seen"]:
+                break
     assert home.rows("SELECT count(*) AS n FROM campaigns WHERE need IS NOT NULL")[0]["n"] > LISTED
     return home
 
@@ -101,7 +110,7 @@ def test_no_statement_reads_the_campaigns_from_end_to_end(full, name):
         plan, pages = postgres_cost(full, text, CASES[name], generic=generic)
         scanned = {node.get("Relation Name") for node in plan if node["Node Type"] == "Seq Scan"}
         assert not scanned & {"campaigns", "jobs", "attempts"}, json.dumps(plan[0], indent=1)
-        assert pages <= 2_000, json.dumps(plan[0], indent=1)
+        assert pages <= (6_000 if name in COUNTING else 2_000), json.dumps(plan[0], indent=1)
 
 
 def test_a_count_ends_at_its_bound(full):
