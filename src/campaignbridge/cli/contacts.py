@@ -24,8 +24,11 @@ def _column(name: str, help: str) -> Any:  # noqa: A002  Typer's word
     )
 
 
+File = Annotated[str, typer.Argument(metavar="FILE", help="A CSV, TSV, NDJSON or Parquet file.")]
+
+
 def import_(  # noqa: PLR0917  Typer hands them over by name
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A CSV, TSV, NDJSON or Parquet file.")],
+    file: File,
     audience: Annotated[
         str,
         typer.Option(
