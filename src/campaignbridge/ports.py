@@ -4,18 +4,27 @@ Surfaces and flows are written against these; `bootstrap` picks what stands behi
 simulation use the real database, the real adapters and replace only clock, chance and socket.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from campaignbridge.domain.connection import Secret
+from campaignbridge.domain.notice import Message
 from campaignbridge.domain.provider import (
     Account,
+    ContentRules,
     Draft,
+    FoundSegment,
     Listing,
+    Member,
     MergeField,
+    NewContact,
     Observation,
     Outcome,
+    Push,
+    Recipient,
+    RecipientKind,
     Refused,
     RemoteAudience,
     RemoteSegment,
@@ -23,6 +32,7 @@ from campaignbridge.domain.provider import (
     Search,
     Sender,
 )
+from campaignbridge.domain.webhook import Heard, Unheard
 
 Row = Mapping[str, Any]
 
@@ -46,6 +56,10 @@ class Transaction(Protocol):
         """Run a change once for every row of parameters; return how many rows were touched."""
         ...
 
+    def load(self, name: str, rows: Sequence[tuple[object, ...]], /) -> None:
+        """Insert many rows by position, as fast as the database takes them. A clash of keys is a bug."""
+        ...
+
 
 class Database(Protocol):
     """The low seam: there is one store and there are two databases."""
@@ -60,8 +74,27 @@ class Database(Protocol):
         """
         ...
 
+    def listener(self) -> "Listener | None":
+        """Return what hears that a job became due, not connected yet; None where nobody can be told."""
+        ...
+
     def close(self) -> None:
         """Close this thread's connection."""
+        ...
+
+
+class Listener(Protocol):
+    """Hears that a job became due, for one thread. Only a hint: whoever listens polls, too."""
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for a wake-up; False when none came in time. True, too, where one may have been missed.
+
+        Costs the store nothing while it waits. Raises a `Refusal` when it can't hear; the next call begins anew.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop hearing."""
         ...
 
 
@@ -112,6 +145,10 @@ class Line(Protocol):
         ...
 
 
+Pace = Callable[[int], "Refused | None"]
+"""Waits for a request's turn, at most so many milliseconds; a refusal when there is none to be had in time."""
+
+
 class Reader(Protocol):
     """One account at one provider, as whoever only reads sees it: nothing here can mail or change anything.
 
@@ -120,8 +157,13 @@ class Reader(Protocol):
 
     slug: str
     label: str  # "Mailchimp"
-    capabilities: frozenset[str]  # of "retire", "schedule", "cancel", "test"
+    # of "schedule", "cancel", "test"; "retire": it can make a draft unsendable by a call that it refuses on
+    # anything else; "recipients": it records who was mailed; "count": recipients are counted apart, by `count`
+    capabilities: frozenset[str]
     schedule_grid_ms: int  # a scheduled moment is a multiple of it, in epoch milliseconds
+    content_rules: ContentRules
+    calls_per_s: int | None  # what it allows an account by default; None: no such limit is known
+    push_chunk: int  # how many contacts `add_contacts` and `remove_contacts` take at once
 
     def inspect(self, remote_id: str, *, limit_ms: int) -> Outcome[Observation]:
         """Read one remote campaign."""
@@ -171,6 +213,30 @@ class Reader(Protocol):
         """Read a campaign's figures. A report that isn't there (yet) is refused as `MISSING`, never zeros."""
         ...
 
+    def count(self, audience: str, *, limit_ms: int) -> Outcome[int]:
+        """Count whom a campaign to this audience would reach; for providers whose campaigns don't tell.
+
+        Refused as `too_many` where the end of the list wasn't reached within the limit: never a part of it.
+        """
+        ...
+
+    def recipients(
+        self, remote_id: str, kind: RecipientKind, *, most: int, limit_ms: int
+    ) -> Outcome[Listing[Recipient]]:
+        """Read the first `most` people of one kind in the provider's own record of a campaign.
+
+        Nobody in it proves little: a record lags. Somebody in it proves that the campaign went.
+        """
+        ...
+
+    def find_segment(self, name: str, *, audience: str, limit_ms: int) -> Outcome[Listing[FoundSegment]]:
+        """Find the segments of exactly this name, oldest first. Several may have it."""
+        ...
+
+    def segment_members(self, segment: str, *, limit_ms: int) -> Outcome[Listing[Member]]:
+        """List everybody in a segment. Complete only if its end was reached and each entry was read."""
+        ...
+
 
 class Provider(Reader, Protocol):
     """One account at one provider. Calls are made once; nothing is repeated behind the caller.
@@ -179,6 +245,10 @@ class Provider(Reader, Protocol):
     the caller's last check and the first byte. `limit_ms` is one total for write and read. Repeatable writes
     dial for themselves; their limit covers dialling too.
     """
+
+    def pace_with(self, pace: Pace) -> None:
+        """Ask `pace` for a turn before each request from now on."""
+        ...
 
     def dial(self, *, limit_ms: int) -> "Line | Refused":
         """Open a fresh connection, TLS included."""
@@ -211,9 +281,55 @@ class Provider(Reader, Protocol):
         """Mail the content of a draft to these addresses, which then stand in no outcome, log or exception."""
         ...
 
+    def create_segment(self, line: Line, name: str, *, audience: str, limit_ms: int) -> Outcome[FoundSegment]:
+        """Create an empty static segment. Creating again may make a second one: find it first."""
+        ...
+
     # repeatable writes
     def sync_draft(self, remote_id: str, draft: Draft, *, limit_ms: int) -> Outcome[None]:
         """Assert title, envelope and content of a draft anew. Never touches its audience."""
+        ...
+
+    def retire(self, remote_id: str, *, limit_ms: int) -> Outcome[None]:
+        """Make a draft unsendable, where the provider can; for others it is refused as `cant_retire`.
+
+        Accepted: it is gone. That proves "not sent" only with a reading as draft before it and no record of a
+        recipient after. Refused as `MISSING`: it was gone already. Another refusal: it is no draft any more.
+        """
+        ...
+
+    def add_contacts(self, segment: str, contacts: tuple[NewContact, ...], *, limit_ms: int) -> Push:
+        """Put people into a segment, new ones into the audience first. Nobody is ever subscribed again.
+
+        At most `push_chunk`; one result for each, in their order. It may be repeated.
+        """
+        ...
+
+    def remove_contacts(self, segment: str, addresses: tuple[str, ...], *, limit_ms: int) -> Push:
+        """Take people out of a segment; they stay in the audience. It may be repeated."""
+        ...
+
+
+class NoticeTarget(Protocol):
+    """One place where notices go."""
+
+    def tell(self, message: Message, *, limit_ms: int) -> str | None:
+        """Hand it over once, within the limit; return None when it was taken, else a stable code of why not.
+
+        Not taken may still have been read: whoever tries again uses the same id. The code names no secret.
+        """
+        ...
+
+
+class WebhookReader(Protocol):
+    """What a provider posts to us, read without its key. Header names are lower-case; the body is raw."""
+
+    def parse_webhook(self, headers: Mapping[str, str], body: bytes) -> Heard | Unheard:
+        """Return the event of a request, or why there is none."""
+        ...
+
+    def is_authentic(self, headers: Mapping[str, str], body: bytes, signing_key: Secret, now_ms: int) -> bool:
+        """Say whether this key signed the raw body within 300 s of now. Takes the same time for any digest."""
         ...
 
 
@@ -224,6 +340,13 @@ class Gate(Protocol):
         """Take a slot for at most `hold_ms`; `Refused` when the account is paused or too busy for now.
 
         A few slots are kept for urgent calls: deliveries and the readings that belong to them.
+        """
+        ...
+
+    def turn(self, limit_ms: int) -> "Refused | None":
+        """Wait for this request's turn, at most `limit_ms`; `Refused` when too many wait already.
+
+        A turn isn't given back, whatever becomes of its request.
         """
         ...
 

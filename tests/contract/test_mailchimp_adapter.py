@@ -560,8 +560,8 @@ def test_another_package_can_bring_a_provider_but_not_replace_a_built_in_one(mon
         [EntryPoint("pigeon", target, group), EntryPoint("mailchimp", "nowhere:at_all", group)]
     )
     monkeypatch.setattr(registry, "entry_points", brought.select)
-    assert known_slugs() == ("mailchimp", "pigeon")
-    for slug in known_slugs():
+    assert known_slugs() == ("mailchimp", "pigeon", "resend")
+    for slug in ("mailchimp", "pigeon"):
         assert open_provider(slug, key=KEY, base_url=None, clock=HandClock()).slug == "mailchimp"
 
 

@@ -246,6 +246,32 @@ def test_the_vendors_sdk_drives_a_full_cycle_and_every_answer_fits_the_vendors_d
     assert sdk.sandbox.truth.duplicates() == 0
 
 
+def test_the_vendors_sdk_keeps_webhooks_and_every_answer_fits_the_vendors_document(sdk, spec):
+    lists = sdk.client.lists
+    place = f"{sdk.server.control_url}/control"  # answers GET with 200
+    events = {"subscribe": False, "unsubscribe": True, "cleaned": True, "campaign": True}
+    made = lists.create_list_webhook(LIST, {"url": place, "events": events, "sources": {"user": True}})
+    assert (made["events"]["campaign"], made["events"]["profile"], made["sources"]["api"]) == (
+        True,
+        False,
+        False,
+    )
+    assert sdk.refused(lists.create_list_webhook, LIST, {"url": f"{place}?again"})[0] == 400
+    assert (
+        sdk.refused(lists.create_list_webhook, LIST, {"url": f"{sdk.server.control_url}/nowhere"})[0] == 400
+    )
+    assert sdk.refused(lists.create_list_webhook, LIST, {"url": "https://elsewhere.example/"})[0] == 400
+    changed = lists.update_list_webhook(LIST, made["id"], {"events": {"campaign": False}})
+    assert (changed["events"]["campaign"], changed["events"]["cleaned"]) == (False, True)
+    assert lists.get_list_webhook(LIST, made["id"]) == changed
+    assert lists.get_list_webhooks(LIST)["total_items"] == 1
+    lists.delete_list_webhook(LIST, made["id"])
+    assert sdk.refused(lists.get_list_webhook, LIST, made["id"])[0] == 404
+    assert lists.get_list_webhooks(LIST)["webhooks"] == []
+    counts = validated(spec, sdk.answers)
+    assert (sum(counts.values()), len({name for name, _ in counts})) == (10, 5)
+
+
 def test_the_sdk_reads_refusals_as_they_are(sdk, spec):
     campaigns = sdk.client.campaigns
     status, body = sdk.refused(campaigns.get, "unknown")

@@ -15,15 +15,16 @@ from campaignbridge.domain.content import (
     require_one_line,
 )
 from campaignbridge.domain.errors import InvalidInput
-from campaignbridge.domain.provider import Envelope
+from campaignbridge.domain.provider import ContentRules, Envelope
 from campaignbridge.flows.render import render
 
+RULES = ContentRules("*|UNSUB|*", separate_replies=False, comments_hide=True)
 ENVELOPE = Envelope("Hello \N{PARTY POPPER}", "", "Dana", "news@acme.example", "news@acme.example")
 HTML = "<p>Hi</p><a href='*|UNSUB|*'>bye</a>"
 
 
 def codes(envelope: Envelope = ENVELOPE, html: str = HTML, text: str = "Hi") -> list[str]:
-    return [problem.code for problem in preflight(envelope, html, text)]
+    return [problem.code for problem in preflight(envelope, html, text, rules=RULES, label="Mailchimp")]
 
 
 def test_the_same_bytes_have_the_same_fingerprint_and_any_other_byte_another() -> None:
@@ -102,8 +103,8 @@ def test_preflight_finds_what_stands_against_sending(envelope: Envelope, html: s
 
 
 def test_an_unsubscribe_tag_counts_in_any_case_but_not_inside_a_comment() -> None:
-    assert has_unsubscribe_tag("<!-- a --><a href='*|unsub|*'>")
-    assert not has_unsubscribe_tag("<!-- *|UNSUB|* -->")
+    assert has_unsubscribe_tag("<!-- a --><a href='*|unsub|*'>", RULES)
+    assert not has_unsubscribe_tag("<!-- *|UNSUB|* -->", RULES)
 
 
 def test_html_is_kept_to_the_byte_and_its_text_part_has_the_words_and_the_links() -> None:
@@ -124,7 +125,7 @@ def test_markdown_becomes_a_page_and_stays_its_own_text_part() -> None:
     rendered = render(source.encode(), markdown=True)
     assert rendered.text == source
     assert "<h1>News</h1>" in rendered.html
-    assert has_unsubscribe_tag(rendered.html)
+    assert has_unsubscribe_tag(rendered.html, RULES)
 
 
 @pytest.mark.parametrize(

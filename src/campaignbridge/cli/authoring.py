@@ -107,7 +107,7 @@ def submit(campaign: Id, expected_version: Version = None) -> None:
     """Hand a draft in for review; prints the fingerprint of the exact bytes."""
     with session() as here:
         dossier, checked = here.bridge.submit(campaign, actor=here.actor, expected_version=expected_version)
-    people = checked.audience.contacts if checked.audience else 0
+    people = (checked.audience.contacts or 0) if checked.audience else 0
     command = f"campaignbridge campaigns approve {campaign} --max-recipients {people}"
     whole = f"{command} --fingerprint {checked.fingerprint}"
     terminal.answer({**changed(dossier), **findings(checked), "command": whole}, [])
@@ -182,9 +182,8 @@ def _found(checked: "Checked") -> list[str]:
         lines += [f"{word:<6}{first}", *(f"      {more}" for more in rest)]
     if checked.audience is not None:
         audience = checked.audience
-        lines.append(
-            f"ok    audience {terminal.clean(audience.name)} ({audience.ref}), {audience.contacts:,} people"
-        )
+        people = "of unknown size" if audience.contacts is None else f"{audience.contacts:,} people"
+        lines.append(f"ok    audience {terminal.clean(audience.name)} ({audience.ref}), {people}")
     lines.append(
         f"ok    {checked.fingerprint}" if not checked.errors else "      It can't be submitted like this."
     )

@@ -15,6 +15,7 @@ _REQUESTS = {
     "cancel": "Cancel",
     "test": "Test",
     "draft": "Draft",
+    "retire": "Retiring",
 }
 _PLAIN = {
     "submitted": "Handed in for review",
@@ -22,6 +23,8 @@ _PLAIN = {
     "withdrawn": "Draft taken back to be edited; it stays at {provider}, unsent",
     "archived": "Put away",
     "cancelled": "Cancelled here; {provider} was asked for nothing",
+    "draft_retired": "Draft made unsendable at {provider}; a new one can be made",
+    "retired_but_went": "{provider} deleted the draft, and its record names people who were mailed",
     "possible_double_content": "Another campaign with this content is on its way too, or went lately",
 }
 _OF_REQUESTS = frozenset("requested accepted refused unconfirmed not_called not_made".split())
@@ -66,6 +69,8 @@ def _for(event: Mapping[str, Any], due: Mapping[str, int]) -> str:
 def in_words(event: Mapping[str, Any], provider: str) -> str:
     """Return what happened."""
     kind, data = str(event["kind"]), event["data"]
+    if kind == "cancelled" and data.get("retired"):
+        return f"Cancelled: its draft at {provider} was made unsendable before a send could take effect"
     if kind in _PLAIN:
         return _PLAIN[kind].format(provider=provider)
     request, _, outcome = kind.partition("_")
@@ -143,6 +148,13 @@ def _of_watching(kind: str, event: Mapping[str, Any], provider: str) -> str:
             return f"{checked}: {says}{changed}{_now(data)}"
         case "watch_failed":
             return f"{checked}: it failed again and again, for a reason of ours. Tried again in an hour"
+        case "webhook_heard":
+            word = f"{provider} sent word: {_word(data.get('provider_says') or 'something happened')}"
+            return (
+                f"{word}. It is looked at, and checks go on"
+                if data.get("restarted")
+                else f"{word}. It is looked at"
+            )
         case "watch_stopped":
             why = f"Checks stopped: {_word(data.get('reason'))}"
             read = data.get("provider_says") or data.get("reason") == "missing"

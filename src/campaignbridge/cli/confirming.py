@@ -48,7 +48,7 @@ def confirm(here: Session, wish: Wish) -> "Confirmation":
         view.dossier.campaign.require_version(wish.expected_version)
         _require_time(here, view, wish)
     checked = here.bridge.preflight(wish.campaign, actor=here.actor)
-    count = checked.audience.contacts if checked.audience else 0
+    count = (checked.audience.contacts or 0) if checked.audience else 0
     opening = "Send now. This cannot be undone." if wish.at_ms is None else "Send later, by itself."
     terminal.hint(opening, "", *facts(view, checked, wish), "")
     typed = typed_fact(
@@ -102,7 +102,7 @@ def facts(view: "CampaignView", checked: "Checked", wish: Wish) -> list[str]:
     campaign, connection = dossier.campaign, dossier.connection
     audience = checked.audience
     name = f"{terminal.clean(audience.name)} ({campaign.audience})" if audience else campaign.audience
-    count = f"{audience.contacts:,}" if audience else "unknown"
+    count = "unknown" if audience is None or audience.contacts is None else f"{audience.contacts:,}"
     made = [
         one for one in view.attempts if one.operation.value == "create" and one.status.value == "succeeded"
     ]

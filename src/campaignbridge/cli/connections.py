@@ -37,7 +37,7 @@ def add(  # noqa: PLR0917  Typer hands them over by name
     context: typer.Context,
     label: Annotated[str, typer.Argument(metavar="LABEL", help="What you call it, such as acme-eu.")],
     provider: Annotated[
-        str, typer.Option(metavar="NAME", envvar="CAMPAIGNBRIDGE_PROVIDER", help="mailchimp")
+        str, typer.Option(metavar="NAME", envvar="CAMPAIGNBRIDGE_PROVIDER", help="mailchimp or resend")
     ],
     key_env: KeyEnv = None,
     key_file: KeyFile = None,

@@ -67,8 +67,8 @@ def audience(campaign: Id, audience: Annotated[str, Audience], expected_version:
 def withdraw(campaign: Id, expected_version: Version = None) -> None:
     """Take a draft back from the provider's side, so that it can be edited; it is approved again.
 
-    The draft stays at the provider, unsent: we delete nothing there, and there is no `retire`, since
-    Mailchimp has no way to make a draft unsendable. The next `campaigns draft` finds it again.
+    The draft stays at the provider, unsent: nothing is deleted there. The next `campaigns draft` finds it
+    again; `campaigns retire` makes it unsendable, for a new one.
     """
     with session() as here:
         edited = here.bridge.withdraw(campaign, actor=here.actor, expected_version=expected_version)

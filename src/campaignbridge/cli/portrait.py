@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 def provider_label(connection: "Connection") -> str:
     """Return the provider's name for people."""
-    return {"mailchimp": "Mailchimp"}.get(connection.provider, connection.provider.capitalize())
+    return {"mailchimp": "Mailchimp", "resend": "Resend"}.get(
+        connection.provider, connection.provider.capitalize()
+    )
 
 
 def place_of(connection: "Connection") -> str:

@@ -32,3 +32,10 @@ def recheck(age_ms: int | None) -> int | None:
     if age_ms is None:
         return None
     return next((due - age_ms for due in RECHECKS_MS if due > age_ms), None)
+
+
+def after_event(*, woken_at: int | None, now_ms: int) -> int:
+    """Return when an event may have a campaign looked at: at most once a minute. `woken_at`: the look before."""
+    if woken_at is None or woken_at <= now_ms - MINUTE_MS:
+        return now_ms
+    return woken_at if woken_at > now_ms else woken_at + MINUTE_MS

@@ -5,7 +5,7 @@ import re
 from dataclasses import dataclass
 
 from campaignbridge.domain.errors import InvalidInput
-from campaignbridge.domain.provider import Envelope
+from campaignbridge.domain.provider import ContentRules, Envelope
 
 MAX_HTML_BYTES = 1_000_000
 MAX_TEXT_BYTES = 500_000
@@ -16,7 +16,6 @@ MAX_NAME = 100
 _ADDRESS = re.compile(r"[^@\s<>,;:\"()\[\]\\]{1,64}@[^@\s<>,;:\"()\[\]\\]{1,255}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u2028\u2029]")
 _COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-UNSUBSCRIBE_TAG = "*|UNSUB|*"
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,13 +104,16 @@ def require_address(value: str, *, field: str) -> str:
     return value
 
 
-def has_unsubscribe_tag(html: str) -> bool:
-    """Say whether the unsubscribe tag stands outside of HTML comments, where Mailchimp reads it."""
-    return UNSUBSCRIBE_TAG in _COMMENT.sub("", html).upper()
+def has_unsubscribe_tag(html: str, rules: ContentRules) -> bool:
+    """Say whether the unsubscribe tag stands where the provider reads it."""
+    read = _COMMENT.sub("", html) if rules.comments_hide else html
+    return rules.unsubscribe_tag in read.upper()
 
 
-def preflight(envelope: Envelope, html: str, text: str) -> tuple[Problem, ...]:
-    """Return what stands against sending this content, errors first."""
+def preflight(
+    envelope: Envelope, html: str, text: str, *, rules: ContentRules, label: str
+) -> tuple[Problem, ...]:
+    """Return what stands against sending this content at the provider of this name, errors first."""
     problems: list[Problem] = []
 
     def error(code: str, what: str, todo: str) -> None:
@@ -123,17 +125,17 @@ def preflight(envelope: Envelope, html: str, text: str) -> tuple[Problem, ...]:
         error("control_character", "Subject or sender contains a line break or NUL.", "Remove it.")
     if not envelope.from_name.strip() or not _ADDRESS.fullmatch(envelope.from_email):
         error("sender_missing", "There is no usable sender.", "Give --from-name and --from-email.")
-    if envelope.reply_to != envelope.from_email:
-        error("reply_to_differs", "Mailchimp uses the From address for replies.", "Leave --reply-to out.")
+    if envelope.reply_to != envelope.from_email and not rules.separate_replies:
+        error("reply_to_differs", f"{label} uses the From address for replies.", "Leave --reply-to out.")
     if not html.strip():
         error("content_missing", "The content is empty.", "Give an HTML or Markdown file.")
     if "\x00" in html or "\x00" in text:
         error("control_character", "The content contains a NUL character.", "Save it as UTF-8 text.")
-    if not has_unsubscribe_tag(html):
+    if not has_unsubscribe_tag(html, rules):
         error(
             "unsubscribe_missing",
             "There is no way to unsubscribe in the content.",
-            f"Put a link to {UNSUBSCRIBE_TAG} into it, outside of HTML comments.",
+            f"Put a link to {rules.unsubscribe_tag} into it, outside of HTML comments.",
         )
     size = len(html.encode())
     if size > MAX_HTML_BYTES:

@@ -207,6 +207,18 @@ def judge(case: Case, reading: Reading, *, began_at: int) -> Finding:
             assert_never(reading)
 
 
+def vetoed(finding: NotApplied, *, mailed: bool | None, told: bool) -> Finding:
+    """Return what a delivery's "not applied" comes to once the provider's own record and events were asked.
+
+    `mailed`: the record names somebody, nobody, or couldn't be read. `told`: a verified event says that it went.
+    """
+    if mailed:
+        return Applied(S.SENDING)
+    if told:
+        return Stop(Absence.CONTRADICTION.value)
+    return finding if mailed is False else CantTell()
+
+
 def _judge_search(case: Case, search: Searched, began_at: int) -> Finding:
     if len(search.found) > 1:
         return Stop("duplicate_drafts")

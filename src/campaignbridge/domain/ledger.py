@@ -12,6 +12,7 @@ SETTLE_MS = 300_000  # how long after its deadline a request may still take effe
 MUTATION_LIMIT_MS = 25_000  # one total for write and read of a mutation
 UPLOAD_LIMIT_MS = 60_000  # of a repeatable upload, dialling included
 READ_LIMIT_MS = 10_000
+COUNT_LIMIT_MS = 60_000  # of counting an audience whose provider tells no number
 DIAL_LIMIT_MS = 10_000
 LEASE_MARGIN_MS = 10_000  # a lease must outlive the call by this much
 FIRST_BYTE_MS = 5_000  # from the last check of the lease to the first byte, row-lock waits included

@@ -1,6 +1,7 @@
 """What a provider can answer, in our own words: no provider's shape leaks past its adapter."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Generic, TypeVar
 
@@ -145,7 +146,9 @@ class RemoteAudience:
 
     ref: str
     name: str
-    contacts: int
+    contacts: (
+        int | None
+    )  # whom a campaign would reach; None where the provider tells none, or only by counting
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +166,7 @@ class RemoteSegment:
     ref: str  # an audience reference, as `Draft.audience` takes it
     id: str
     name: str
-    members: int
+    members: int | None  # None where the provider doesn't tell
     kind: str  # "static": its members were put in one by one; "saved": by conditions
 
 
@@ -199,3 +202,83 @@ class Report:
     complaints: int | None
     unsubscribed: int | None
     opens: int | None  # people, not openings; mail programs that open by themselves are among them
+
+
+@dataclass(frozen=True, slots=True)
+class ContentRules:
+    """What a provider asks of content, and how."""
+
+    unsubscribe_tag: str  # a link to it must stand in the HTML
+    separate_replies: bool  # replies may go to another address than From
+    comments_hide: bool  # a tag within an HTML comment isn't read
+
+
+class RecipientKind(StrEnum):
+    """Which people of a campaign a provider's record names."""
+
+    SENT = "sent"
+    DELIVERED = "delivered"
+    BOUNCED = "bounced"
+    COMPLAINED = "complained"
+    UNSUBSCRIBED = "unsubscribed"
+    SUPPRESSED = "suppressed"
+
+
+@dataclass(frozen=True, slots=True)
+class Recipient:
+    """One person in a provider's record of a campaign."""
+
+    address: str = field(repr=False)
+    permanent: bool | None = None  # of a bounce; None where the provider doesn't say, or it is none
+
+
+@dataclass(frozen=True, slots=True)
+class FoundSegment:
+    """A segment that has exactly the name that was asked for. A provider may have several."""
+
+    ref: str  # an audience reference, as `Draft.audience` takes it
+    id: str
+    created_ms: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class NewContact:
+    """Somebody to be put into a segment. No status: nobody is ever subscribed again by us."""
+
+    address: str = field(repr=False)
+    fields: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+class Pushed(StrEnum):
+    """What became of one contact of a push."""
+
+    IN_SEGMENT = "in_segment"  # the provider said so; its member list has the last word
+    OUT = "out"  # of a removal: the provider said that they aren't in it
+    REFUSED = "refused"  # for good, by the provider's own code
+    UNCLEAR = "unclear"  # counts as in the segment until it is verified; may be tried again
+    UNTRIED = "untried"  # nothing was asked for this one
+
+
+@dataclass(frozen=True, slots=True)
+class ContactResult:
+    """One contact's result, at the place that the contact had in the call."""
+
+    address: str = field(repr=False)
+    came_to: Pushed = Pushed.UNTRIED
+    code: str = ""  # of a refusal: stable, ours or the provider's; never its words
+
+
+@dataclass(frozen=True, slots=True)
+class Push:
+    """What became of a chunk: one result for each contact, and why it ended early, if it did."""
+
+    results: tuple[ContactResult, ...]
+    ended_by: "Refused | Ambiguous | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One person in a segment, as the provider lists them."""
+
+    address: str = field(repr=False)
+    mailable: bool  # would get a campaign to the segment now

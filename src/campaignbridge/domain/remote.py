@@ -25,6 +25,13 @@ class RemoteCampaign:
     emails_sent: int | None
     observed_at: int | None
     reconciled_at: int | None
+    spent: bool = False  # a send or schedule of it was settled as not applied, and the provider has `retire`
+    retiring_at: int | None = None  # since when it is being made unsendable
+
+    @property
+    def sendable(self) -> bool:
+        """Say whether this generation may still be sent, as far as its own history tells."""
+        return not self.went and not self.spent and self.retiring_at is None
 
     def may_be_written_until(self) -> int | None:
         """Return when an upload of ours can no longer land, or None when none is open."""

@@ -22,7 +22,7 @@ from campaignbridge.domain.content import (
 )
 from campaignbridge.domain.discovery import Cached
 from campaignbridge.domain.errors import Conflict, InvalidInput, Refusal, ValidationFailed
-from campaignbridge.domain.ledger import READ_LIMIT_MS
+from campaignbridge.domain.ledger import COUNT_LIMIT_MS, READ_LIMIT_MS
 from campaignbridge.domain.provider import (
     Accepted,
     Ambiguous,
@@ -38,6 +38,7 @@ from campaignbridge.flows.reading import open_reader
 from campaignbridge.flows.refusals import not_reached, refused, unreadable
 from campaignbridge.flows.render import render
 from campaignbridge.flows.wiring import Wiring
+from campaignbridge.ports import Reader
 from campaignbridge.store.campaigns import Dossier
 from campaignbridge.store.unit import Unit
 
@@ -202,21 +203,41 @@ def require_audience(ref: str) -> None:
         )
 
 
+def content_problems(provider: Reader, snapshot: Snapshot) -> tuple[Problem, ...]:
+    """Return what stands against the content itself at this provider."""
+    return preflight(
+        snapshot.envelope, snapshot.html, snapshot.text, rules=provider.content_rules, label=provider.label
+    )
+
+
+def _uncounted(label: str) -> Problem:
+    return Problem(
+        "audience_uncounted",
+        error=True,
+        what=f"{label} tells no number, and the audience couldn't be counted within a minute.",
+        todo="Have the account's rate limit raised there, or mail in waves of smaller segments.",
+    )
+
+
 def _check(
     wiring: Wiring, dossier: Dossier, snapshot: Snapshot, fields: Cached[MergeField], actor: Actor
 ) -> Checked:
-    problems = list(preflight(snapshot.envelope, snapshot.html, snapshot.text))
     provider = open_reader(wiring, dossier.connection)
+    problems = list(content_problems(provider, snapshot))
+    limit_ms = COUNT_LIMIT_MS if "count" in provider.capabilities else READ_LIMIT_MS
     try:
-        outcome = provider.audience(dossier.campaign.audience, limit_ms=READ_LIMIT_MS)
+        outcome = provider.audience(dossier.campaign.audience, limit_ms=limit_ms)
     except ValueError:  # not the form of this provider's ids
         outcome = Refused("malformed_reference", Category.MISSING)
     audience = None
     match outcome:
         case Accepted(value):
             audience = value
-            with wiring.store.unit() as unit:
-                unit.discoveries.put_audience(dossier.campaign.account, audience)
+            if audience.contacts is None:
+                problems.append(_uncounted(provider.label))
+            else:
+                with wiring.store.unit() as unit:
+                    unit.discoveries.put_audience(dossier.campaign.account, audience)
             problems += field_problems(wiring, provider, dossier, snapshot, fields, actor=actor.name)
         case Refused(category=Category.MISSING):
             problems.append(

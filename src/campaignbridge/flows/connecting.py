@@ -16,6 +16,7 @@ from campaignbridge.store.unit import Unit
 from campaignbridge.store.vault import Vault
 
 MAX_KEY_LETTERS = 1000
+MOST_CALLS_PER_S = 1_000
 _LABEL = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,39}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")
 # A key in the place of a name is neither stored nor repeated.
@@ -132,6 +133,33 @@ def disconnect(wiring: Wiring, ref: str, *, actor: Actor) -> Connection:
             "connection_disconnected", campaign_id=None, actor=actor.name, connection=connection.id
         )
     return find_connection(wiring, connection.id)
+
+
+def limit_rate(wiring: Wiring, ref: str, *, calls_per_s: int | None, actor: Actor) -> Connection:
+    """Set how many calls a second the account may be asked, by all workers together; None: the provider's limit."""
+    actor.require("admin")
+    connection = find_connection(wiring, ref)
+    if connection.account is None:
+        raise InvalidState(
+            f"Which account {connection.label} opens isn't known yet.",
+            todo="Read it first:",
+            command=f"campaignbridge connections verify {connection.id}",
+        )
+    if calls_per_s is not None and not 1 <= calls_per_s <= MOST_CALLS_PER_S:
+        raise InvalidInput(
+            f"A rate is 1 to {MOST_CALLS_PER_S:,} calls a second.", todo="Take what the provider allows you."
+        )
+    with wiring.store.unit() as unit:
+        unit.limits.open_account(connection.account)
+        unit.limits.set_rate(connection.account, calls_per_s)
+        unit.events.add(
+            "rate_limited_to",
+            campaign_id=None,
+            actor=actor.name,
+            connection=connection.id,
+            calls_per_s=calls_per_s,
+        )
+    return connection
 
 
 def find_connection(wiring: Wiring, ref: str) -> Connection:

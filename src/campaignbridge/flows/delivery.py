@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import State, require_separation
-from campaignbridge.domain.content import Snapshot, preflight
+from campaignbridge.domain.content import Snapshot
 from campaignbridge.domain.discovery import Cached
 from campaignbridge.domain.errors import InvalidState, Refusal, StoreGone, ValidationFailed
 from campaignbridge.domain.ledger import (
@@ -30,6 +30,7 @@ from campaignbridge.domain.ledger import (
 from campaignbridge.domain.provider import Accepted, MergeField, Observation, Outcome, RemoteStatus
 from campaignbridge.domain.ramp import Run
 from campaignbridge.domain.when import require_sendable_at
+from campaignbridge.flows.authoring import content_problems
 from campaignbridge.flows.fields import field_problems
 from campaignbridge.flows.guard import known_remote, require_nothing_landing, require_sendable
 from campaignbridge.flows.handoff import require_frozen
@@ -281,6 +282,11 @@ def _require_ready(dossier: Dossier, order: Order, provider: Provider) -> None:
             f"The provider last called this campaign {remote.raw_status}; only a draft can be sent.",
             todo=f"See what happened there: campaigns reconcile {campaign.id}",
         )
+    if not remote.sendable:
+        raise InvalidState(
+            "An earlier send of this very draft was in doubt, or it is being retired: it is never sent again.",
+            todo=f"Retire it, then make a new draft: campaigns retire {campaign.id}",
+        )
     campaign.require_version(order.expected_version)
     if order.at_ms is not None:
         require_sendable_at(order.at_ms, now_ms=dossier.now, grid_ms=provider.schedule_grid_ms)
@@ -289,7 +295,7 @@ def _require_ready(dossier: Dossier, order: Order, provider: Provider) -> None:
 def _require_content(wiring: Wiring, provider: Provider, work: Work[_Read], actor: Actor) -> None:
     dossier, snapshot = work.dossier, work.also.snapshot
     require_frozen(dossier, snapshot)
-    problems = preflight(snapshot.envelope, snapshot.html, snapshot.text)
+    problems = content_problems(provider, snapshot)
     problems += field_problems(wiring, provider, dossier, snapshot, work.also.fields, actor=actor.name)
     for problem in problems:
         if problem.error:

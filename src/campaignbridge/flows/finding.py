@@ -40,13 +40,21 @@ class Writer:
     """One finding on its way into the store."""
 
     def __init__(
-        self, unit: Unit, wiring: Wiring, dossier: Dossier, seen: Observation | None, actor: str | None
+        self,
+        unit: Unit,
+        wiring: Wiring,
+        dossier: Dossier,
+        seen: Observation | None,
+        actor: str | None,
+        *,
+        retires: bool = False,
     ) -> None:
         self.unit = unit
         self.wiring = wiring
         self.dossier = dossier
         self.seen = seen
         self.actor = actor
+        self.retires = retires  # the provider can make a draft unsendable
 
     def settled(
         self, status: Status, target: State, *, code: str | None = None, absent: bool = False
@@ -224,6 +232,9 @@ def _not_applied(writer: Writer, target: State | None) -> None:
     attempt = writer.dossier.attempt
     assert attempt is not None
     delivers = attempt.operation in (Operation.SEND, Operation.SCHEDULE)
+    remote = writer.dossier.remote
+    if delivers and writer.retires and remote is not None:
+        writer.unit.remotes.spend(remote)
     writer.settled(Status.FAILED, target or attempt.from_state, code="not_applied", absent=delivers)
 
 

@@ -94,7 +94,10 @@ def _record(unit: Unit, ramp: Ramp, waves: list[Wave], read: dict[str, Figures |
         if verdict is Verdict.WAITING:
             awaits = True
             _miss(unit, ramp, wave)
-    if worst is None and judge(total_judged, ramp.plan.thresholds, waived=ramp.total_waived) is Verdict.TRIPPED:
+    if (
+        worst is None
+        and judge(total_judged, ramp.plan.thresholds, waived=ramp.total_waived) is Verdict.TRIPPED
+    ):
         worst = {"wave": None, **asdict(total)}
     if worst is not None and unit.ramps.trip(ramp.id, worst):
         unit.ramps.log(ramp.id, "gate_tripped", **worst)

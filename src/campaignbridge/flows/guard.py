@@ -4,15 +4,18 @@
 2. Read the remote campaign: a draft, of exactly the approved audience. Anything else is never written to.
 3. Assert envelope and content anew: repeatable, bounded by the lease, announced in `writing_until` before
    and cleared by a definite answer.
-4. Read it back: still a draft, same audience, subject and sender, and a recipient count that is known,
+4. Count the audience, where the provider's campaigns don't tell how many they reach.
+5. Read it back: still a draft, same audience, subject and sender, and a recipient count that is known,
    positive and within the approved bound.
 """
 
+from dataclasses import replace
 from typing import assert_never
 
 from campaignbridge.domain.content import Snapshot
 from campaignbridge.domain.errors import InProgress, InvalidState, ProviderFailed, Refusal, ValidationFailed
 from campaignbridge.domain.ledger import (
+    COUNT_LIMIT_MS,
     FIRST_BYTE_MS,
     LEASE_MARGIN_MS,
     READ_LIMIT_MS,
@@ -23,7 +26,7 @@ from campaignbridge.domain.provider import Accepted, Ambiguous, Draft, Observati
 from campaignbridge.domain.remote import RemoteCampaign
 from campaignbridge.flows.holding import Held
 from campaignbridge.flows.once import too_late
-from campaignbridge.flows.refusals import lease_lost, refused, unreadable
+from campaignbridge.flows.refusals import barred, lease_lost, refused, unreadable
 from campaignbridge.ports import Provider, Reader
 from campaignbridge.store.campaigns import Dossier
 
@@ -56,12 +59,33 @@ def require_sendable(provider: Provider, dossier: Dossier, snapshot: Snapshot, h
     require_nothing_landing(dossier)
     require_draft(read(provider, dossier), dossier)
     assert_draft(provider, dossier, snapshot, held)
+    counted = _counted(provider, dossier, held)
     seen = read(provider, dossier)
+    if counted is not None:
+        seen = replace(seen, recipient_count=counted)
     require_draft(seen, dossier)
     _require_as_approved(provider, seen, snapshot)
     _require_bound(seen, dossier)
     assert seen.remote_id == remote.remote_id, "a reading is of the campaign that was asked for"
     return seen
+
+
+def _counted(provider: Provider, dossier: Dossier, held: Held) -> int | None:
+    """Count the audience where the provider's campaigns don't tell, and keep the number; None where they do."""
+    if "count" not in provider.capabilities:
+        return None
+    outcome = provider.count(dossier.campaign.audience, limit_ms=COUNT_LIMIT_MS)
+    match outcome:
+        case Accepted(value):
+            with held.wiring.store.unit() as unit:
+                unit.remotes.counted(known_remote(dossier), value)
+            return value
+        case Refused():
+            raise refused(provider, outcome, None)
+        case Ambiguous():
+            raise unreadable(provider, outcome)
+        case _:
+            assert_never(outcome)
 
 
 def known_remote(dossier: Dossier) -> RemoteCampaign:
@@ -132,7 +156,9 @@ def assert_draft(provider: Provider, dossier: Dossier, snapshot: Snapshot, held:
         announced = unit.remotes.start_writing(
             remote, held.lease, limit_ms=FIRST_BYTE_MS + UPLOAD_LIMIT_MS, need_ms=need_ms
         )
-    if announced is None or too_late(held, checked):
+        if announced is None:
+            raise barred(unit)
+    if too_late(held, checked):
         raise lease_lost()
     outcome = provider.sync_draft(remote.remote_id, draft_of(dossier, snapshot), limit_ms=UPLOAD_LIMIT_MS)
     if isinstance(outcome, Ambiguous):

@@ -161,7 +161,13 @@ def search(provider: Provider, dossier: Dossier) -> Found | None:
                     f"{provider.label} did not show all of its campaigns, so an earlier draft can't be ruled out.",
                     todo="Repeat the command in a little while.",
                 )
-            return best(result.found)
+            return best(present(result.found, dossier))
+
+
+def present(found: tuple[Found, ...], dossier: Dossier) -> tuple[Found, ...]:
+    """Leave out drafts of generations before the present one: they are retired, and a listing may lag."""
+    generation = dossier.campaign.generation
+    return tuple(one for one in found if one.status is not RemoteStatus.DRAFT or one.generation >= generation)
 
 
 def require_account(provider: Provider, dossier: Dossier) -> None:

@@ -5,15 +5,18 @@ anybody who was mailed, and no state has no way out.
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import State
 from campaignbridge.domain.errors import Conflict, InProgress, InvalidInput, InvalidState
 from campaignbridge.domain.ledger import READ_LIMIT_MS
-from campaignbridge.domain.provider import Accepted, Category, Refused
+from campaignbridge.domain.provider import Accepted
 from campaignbridge.domain.ramp import Closed, Ramp, Step, Wave
+from campaignbridge.flows.holding import nothing_else, working_on
 from campaignbridge.flows.ramping import require_reason, wave_named
 from campaignbridge.flows.reading import open_reader
+from campaignbridge.flows.retiring import make_unsendable
 from campaignbridge.flows.stepping import queue_step
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.campaigns import Dossier
@@ -58,15 +61,18 @@ def finish_by_hand(
     if dossier is not None:
         _require_settled(dossier)
         if dossier.campaign.state in WENT:
-            raise InvalidState("This wave is known to have gone: nothing has to be recorded.", todo=_status(ramp))
+            raise InvalidState(
+                "This wave is known to have gone: nothing has to be recorded.", todo=_status(ramp)
+            )
     facts = _filled(wiring, ramp, wave, dossier, broadcast_id, sent_at, mailed)
-    _require_ours_unsendable(wiring, ramp, dossier, facts)
+    if dossier is not None and _is_another(dossier, facts):
+        require_unsendable(wiring, dossier, actor)
     with wiring.store.unit() as unit:
         if not unit.waves.finish_by_hand(
             wave, broadcast_id=facts.broadcast_id, sent_at=facts.sent_at, mailed=facts.mailed
         ):
             raise _changed(ramp)
-        _done(unit, ramp, wave, actor, aim, "finished_by_hand", mailed=facts.mailed)
+        _done(unit, ramp, wave, (actor, aim), "finished_by_hand", mailed=facts.mailed)
     return facts
 
 
@@ -111,36 +117,25 @@ def _filled(  # noqa: PLR0917  each of them may be missing
     return Finished(broadcast_id, sent_at, mailed)
 
 
-def _require_ours_unsendable(wiring: Wiring, ramp: Ramp, dossier: Dossier | None, facts: Finished) -> None:
-    """Raise unless our own draft can't be sent any more, where another object went out in its place."""
-    remote = dossier.remote if dossier else None
-    if dossier is None or remote is None or remote.remote_id in (None, facts.broadcast_id):
-        return
-    require_unsendable(wiring, ramp, dossier)
-
-
-def require_unsendable(wiring: Wiring, ramp: Ramp, dossier: Dossier) -> None:
-    """Make the wave's draft unsendable: retire it where the provider can, else a person has deleted it and a read says so."""
+def _is_another(dossier: Dossier, facts: Finished) -> bool:
+    """Say whether what went is another object than ours, which then must not go as well."""
     remote = dossier.remote
-    if remote is None or remote.remote_id is None or remote.retired_at is not None:
+    return remote is not None and remote.remote_id not in (None, facts.broadcast_id)
+
+
+def require_unsendable(wiring: Wiring, dossier: Dossier, actor: Actor) -> None:
+    """Make a wave's draft unsendable: by retiring it, or, where the provider can't, by reading that it is gone."""
+    remote = dossier.remote
+    if remote is None or remote.remote_id is None:
         return
-    provider = wiring.open_provider(dossier.connection)
-    if "retire" in provider.capabilities:
-        done = provider.retire(remote.remote_id, limit_ms=READ_LIMIT_MS)
-        if isinstance(done, Accepted) or (isinstance(done, Refused) and done.category is Category.MISSING):
-            return
-        raise InvalidState(
-            f"{provider.label} did not take the draft back: it may be no draft any more.",
-            todo=f"See what it is there: campaigns reconcile {dossier.campaign.id}",
-        )
-    seen = provider.inspect(remote.remote_id, limit_ms=READ_LIMIT_MS)
-    if isinstance(seen, Refused) and seen.category is Category.MISSING:
-        return
-    raise InvalidState(
-        f"The draft of this wave still stands at {provider.label}, where anybody could send it.",
-        todo=f"Delete it there, then repeat the command. ramps status {ramp.slug} names it.",
-        remote_id=remote.remote_id,
-    )
+    with working_on(wiring, dossier.campaign.id, "retire", actor=actor.name, also=nothing_else) as work:
+        _require_settled(work.dossier)
+        provider = wiring.open_provider(dossier.connection)
+        if not make_unsendable(work.held, work.dossier, provider):
+            raise InvalidState(
+                f"{provider.label} shows no draft any more: this wave may have gone.",
+                todo=f"See what happened there: campaigns reconcile {dossier.campaign.id}",
+            )
 
 
 def discard(wiring: Wiring, ref: str, aim: Aim, *, actor: Actor, return_contacts: bool) -> int:
@@ -151,14 +146,16 @@ def discard(wiring: Wiring, ref: str, aim: Aim, *, actor: Actor, return_contacts
     if dossier is not None:
         _require_settled(dossier)
         if dossier.campaign.state not in AT_REST:
-            raise InvalidState("This wave was mailed, or is about to be: it can't be written off.", todo=_status(ramp))
-        require_unsendable(wiring, ramp, dossier)
+            raise InvalidState(
+                "This wave was mailed, or is about to be: it can't be written off.", todo=_status(ramp)
+            )
+        require_unsendable(wiring, dossier, actor)
     with wiring.store.unit() as unit:
         if not unit.waves.discard(wave):
             raise _changed(ramp)
         unit.ramps.set_plan(ramp.id, replace(ramp.plan, offset=ramp.plan.offset + 1))
         returned = unit.assignments.release_all(wave.id, code="discarded") if return_contacts else 0
-        _done(unit, ramp, wave, actor, aim, "wave_discarded", returned=returned)
+        _done(unit, ramp, wave, (actor, aim), "wave_discarded", returned=returned)
         return returned
 
 
@@ -170,10 +167,13 @@ def clear_failure(wiring: Wiring, ref: str, aim: Aim, *, actor: Actor) -> None:
     if wave.marked:
         raise InvalidState(
             "Something of this wave may exist at the provider, so it is not begun anew.",
-            todo=f"Go on with it (ramps resume-wave {ramp.slug}), or write it off (ramps recover {ramp.slug} --discard-and-rotate).",
+            todo=f"Go on with it: ramps resume-wave {ramp.slug}; or write it off: ramps recover {ramp.slug} "
+            "--discard-and-rotate",
         )
     with wiring.store.unit() as unit:
-        unit.assignments.release(wave.id, [one.contact_id for one in unit.assignments.members(wave.id)], code="reopened")
+        unit.assignments.release(
+            wave.id, [one.contact_id for one in unit.assignments.members(wave.id)], code="reopened"
+        )
         _go_on(wiring, unit, ramp, wave, actor, aim, "failure_cleared", step=Step.PICKING)
 
 
@@ -187,7 +187,7 @@ def force_release(wiring: Wiring, ref: str, aim: Aim, *, actor: Actor) -> None:
         if not unit.waves.displace(wave, fresh_run=fresh):
             raise _changed(ramp)
         unit.ramps.need_operator(ramp.id, "force_released")
-        _note(unit, ramp, wave, actor, aim, "force_released")
+        _note(unit, ramp, wave, (actor, aim), "force_released")
 
 
 def resume_wave(
@@ -237,7 +237,7 @@ def _go_on(  # noqa: PLR0917  the facts of one change
     fresh = wiring.chance.token(12)
     if not unit.waves.displace(wave, fresh_run=fresh, step=step, underfilled_by=underfilled_by):
         raise _changed(ramp)
-    _done(unit, ramp, wave, actor, aim, what)
+    _done(unit, ramp, wave, (actor, aim), what)
     queue_step(wiring, unit, wave.id, fresh)
 
 
@@ -248,7 +248,9 @@ def _look(wiring: Wiring, ref: str, aim: Aim) -> tuple[Ramp, Wave, Dossier | Non
         dossier = unit.campaigns.get(wave.campaign_id) if wave.campaign_id else None
     if wave.closed is not None:
         over = {Closed.DISCARDED: "was written off", Closed.SENT: "has gone", Closed.SENT_LATE: "has gone"}
-        raise InvalidState(f"{wave.label} {over[wave.closed]}: there is nothing to recover.", todo=_status(ramp))
+        raise InvalidState(
+            f"{wave.label} {over[wave.closed]}: there is nothing to recover.", todo=_status(ramp)
+        )
     if wave.run_id != aim.run_id:
         raise _changed(ramp)
     return ramp, wave, dossier
@@ -267,18 +269,15 @@ def _require_settled(dossier: Dossier) -> None:
     dossier.campaign.require_settled()
 
 
-def _done(
-    unit: Unit, ramp: Ramp, wave: Wave, actor: Actor, aim: Aim, what: str, **facts: object
-) -> None:
+def _done(unit: Unit, ramp: Ramp, wave: Wave, by: tuple[Actor, Aim], what: str, **facts: Any) -> None:
     """Clear the call for an operator that was answered, and write down who did what, and why."""
     if ramp.facts.needs_operator is not None and ramp.facts.needs_operator != "stats_missing":
         unit.ramps.operator_done(ramp.id, ramp.facts.needs_operator)
-    _note(unit, ramp, wave, actor, aim, what, **facts)
+    _note(unit, ramp, wave, by, what, **facts)
 
 
-def _note(
-    unit: Unit, ramp: Ramp, wave: Wave, actor: Actor, aim: Aim, what: str, **facts: object
-) -> None:
+def _note(unit: Unit, ramp: Ramp, wave: Wave, by: tuple[Actor, Aim], what: str, **facts: Any) -> None:
+    actor, aim = by
     unit.ramps.log(ramp.id, what, wave_id=wave.id, actor=actor.name, reason=aim.reason, **facts)
     unit.events.add(
         f"ramp_{what}",

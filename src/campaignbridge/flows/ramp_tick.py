@@ -17,7 +17,6 @@ from campaignbridge.flows.stepping import TICK, queue_step, wave_of
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.unit import Unit
 
-
 NextAt = Callable[[Cron, int], int]
 """The first time of an expression after a moment, in epoch milliseconds."""
 
@@ -82,7 +81,9 @@ def _moment(wiring: Wiring, ramp: Ramp, waves: list[Wave], *, awaits: bool) -> M
 
 def current_tier(waves: list[Wave]) -> int:
     """Return the highest tier with a sent wave; -1 at first."""
-    return max((wave.tier for wave in waves if wave.closed is Closed.SENT and wave.tier is not None), default=-1)
+    return max(
+        (wave.tier for wave in waves if wave.closed is Closed.SENT and wave.tier is not None), default=-1
+    )
 
 
 def _claim(wiring: Wiring, unit: Unit, ramp: Ramp, waves: list[Wave], actor: str | None) -> str:

@@ -68,19 +68,23 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
         assert source.approval is not None, "an approved campaign has its approval"
         require_separation(source.approval, actor.name, separated=wiring.duties_separated)
         if source.connection_id != connection.id:
-            raise InvalidInput("The content was approved for another connection.", todo="Approve it for this one.")
-        audience = unit.audiences.find(new.audience)
+            raise InvalidInput(
+                "The content was approved for another connection.", todo="Approve it for this one."
+            )
+        audience = unit.audiences.get(new.audience)
         if audience is None:
-            raise NotFound(f"There is no audience {new.audience[:40]!a}.", todo="audiences list shows what there is.")
+            raise NotFound(
+                f"There is no audience {new.audience[:40]!a}.", todo="audiences list shows what there is."
+            )
         excluded = [unit.ramps.get(one) for one in new.exclude_ramps]
-        _require_alone(unit, audience.id, new)
+        _require_alone(unit, audience["id"], new)
         ramp = Ramp(
             id=wiring.new_id("rmp"),
             slug=new.slug,
             name=new.name or new.slug,
             connection_id=connection.id,
             list=new.list,
-            audience_id=audience.id,
+            audience_id=audience["id"],
             plan=new.plan,
             filters=dict(new.filters),
             seed=wiring.chance.token(16),
@@ -150,7 +154,7 @@ def pause(wiring: Wiring, ref: str, *, actor: Actor, reason: str) -> Stopped:
 
 
 def abort(wiring: Wiring, ref: str, *, actor: Actor, reason: str) -> Stopped:
-    """End a ramp for good. Its open wave is written off, unless a request of it is unresolved: that closes as it went."""
+    """End a ramp for good. Its open wave is written off, unless a request of it is unresolved: then as it went."""
 
     def end(unit: Unit, ramp: Ramp) -> bool:
         if not unit.ramps.end(ramp.id, "aborted"):
@@ -163,13 +167,17 @@ def abort(wiring: Wiring, ref: str, *, actor: Actor, reason: str) -> Stopped:
     return _stop(wiring, ref, actor, reason, "aborted", end)
 
 
-def _stop(wiring: Wiring, ref: str, actor: Actor, reason: str, what: str, change: Any) -> Stopped:
+def _stop(  # noqa: PLR0917  the facts of one change
+    wiring: Wiring, ref: str, actor: Actor, reason: str, what: str, change: Any
+) -> Stopped:
     actor.require("operate")
     require_reason(reason)
     with wiring.store.unit() as unit:
         ramp = unit.ramps.get(ref)
         if not change(unit, ramp):
-            raise InvalidState(f"{ramp.slug} is {what} or over already.", todo=f"ramps status {ramp.slug} says more.")
+            raise InvalidState(
+                f"{ramp.slug} is {what} or over already.", todo=f"ramps status {ramp.slug} says more."
+            )
         stopped = unstoppable(unit, ramp)
         unit.ramps.log(ramp.id, what, actor=actor.name, reason=reason, leaving=stopped.people)
         unit.events.add(f"ramp_{what}", campaign_id=None, actor=actor.name, ramp=ramp.slug, reason=reason)
@@ -230,10 +238,23 @@ def set_thresholds(
         plan = require_plan(replace(ramp.plan, thresholds=thresholds), allow_small_tiers=small)
         if not unit.ramps.set_plan(ramp.id, plan):
             raise InvalidState(f"{ramp.slug} has ended.", todo="ramps list shows what runs.")
-        facts = {"bounce_ppm": thresholds.bounce_ppm, "complaint_ppm": thresholds.complaint_ppm}
-        unit.ramps.log(ramp.id, "thresholds_changed", actor=actor.name, reason=reason, **facts)
+        bounces, complaints = thresholds.bounce_ppm, thresholds.complaint_ppm
+        unit.ramps.log(
+            ramp.id,
+            "thresholds_changed",
+            actor=actor.name,
+            reason=reason,
+            bounce_ppm=bounces,
+            complaint_ppm=complaints,
+        )
         unit.events.add(
-            "ramp_thresholds_changed", campaign_id=None, actor=actor.name, ramp=ramp.slug, reason=reason, **facts
+            "ramp_thresholds_changed",
+            campaign_id=None,
+            actor=actor.name,
+            ramp=ramp.slug,
+            reason=reason,
+            bounce_ppm=bounces,
+            complaint_ppm=complaints,
         )
         return unit.ramps.get(ramp.id)
 
@@ -247,12 +268,16 @@ def clear_gate(wiring: Wiring, ref: str, *, actor: Actor, reason: str) -> None:
         waves = [wave for wave in unit.waves.of_ramp(ramp.id) if wave.sent_at is not None]
         total = sum((wave.figures for wave in waves), Figures())
         if ramp.facts.gate_tripped_at is None or not unit.ramps.clear_gate(ramp, total_waived=total):
-            raise InvalidState(f"The gate of {ramp.slug} isn't tripped.", todo=f"ramps status {ramp.slug} says more.")
+            raise InvalidState(
+                f"The gate of {ramp.slug} isn't tripped.", todo=f"ramps status {ramp.slug} says more."
+            )
         for wave in waves:
             if wave.verdict is Verdict.TRIPPED:
                 unit.waves.waive(wave.id, wave.figures)
         unit.ramps.log(ramp.id, "gate_cleared", actor=actor.name, reason=reason)
-        unit.events.add("ramp_gate_cleared", campaign_id=None, actor=actor.name, ramp=ramp.slug, reason=reason)
+        unit.events.add(
+            "ramp_gate_cleared", campaign_id=None, actor=actor.name, ramp=ramp.slug, reason=reason
+        )
 
 
 def waive(wiring: Wiring, ref: str, label: str, *, actor: Actor, reason: str) -> None:
@@ -263,7 +288,9 @@ def waive(wiring: Wiring, ref: str, label: str, *, actor: Actor, reason: str) ->
         ramp = unit.ramps.get(ref)
         wave = wave_named(unit, ramp, label)
         if not unit.waves.waive(wave.id, wave.figures):
-            raise InvalidState(f"{label} has not gone, so there is nothing to waive.", todo="Nothing has to be done.")
+            raise InvalidState(
+                f"{label} has not gone, so there is nothing to waive.", todo="Nothing has to be done."
+            )
         if ramp.facts.needs_operator == "stats_missing":
             unit.ramps.operator_done(ramp.id, "stats_missing")
         unit.ramps.log(ramp.id, "wave_waived", wave_id=wave.id, actor=actor.name, reason=reason)
@@ -276,12 +303,16 @@ def wave_named(unit: Unit, ramp: Ramp, label: str) -> Wave:
     """Return a ramp's wave by its label; raise `NotFound`."""
     found = next((wave for wave in unit.waves.of_ramp(ramp.id) if wave.label == label), None)
     if found is None:
-        raise NotFound(f"{ramp.slug} has no wave {label[:64]!a}.", todo=f"ramps status {ramp.slug} lists them.")
+        raise NotFound(
+            f"{ramp.slug} has no wave {label[:64]!a}.", todo=f"ramps status {ramp.slug} lists them."
+        )
     return found
 
 
 def require_reason(reason: str) -> None:
     """Raise `InvalidInput` unless somebody says why, in 10 to 300 characters."""
     require_one_line(reason, field="reason", limit=300)
-    if len(reason.strip()) < 10:  # noqa: PLR2004
-        raise InvalidInput("A reason is 10 to 300 characters.", todo="Say it so that others understand it later.")
+    if len(reason.strip()) < 10:
+        raise InvalidInput(
+            "A reason is 10 to 300 characters.", todo="Say it so that others understand it later."
+        )

@@ -10,21 +10,22 @@
 An operator and the background run the same code. The background has no actor, and its events are automatic.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import assert_never
 
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import TERMINAL, State
 from campaignbridge.domain.errors import InProgress, InvalidState
-from campaignbridge.domain.evidence import Finding, Gone, Reading, Searched, Seen, judge
+from campaignbridge.domain.evidence import Finding, Gone, NotApplied, Reading, Searched, Seen, judge, vetoed
 from campaignbridge.domain.ledger import READ_LIMIT_MS, Operation, Status
 from campaignbridge.domain.provider import Accepted, Ambiguous, Category, Observation, Refused
 from campaignbridge.flows.finding import Writer, case_of, write_finding
 from campaignbridge.flows.guard import is_account_of
-from campaignbridge.flows.handoff import SEARCH_SINCE_MS
+from campaignbridge.flows.handoff import SEARCH_SINCE_MS, present
 from campaignbridge.flows.holding import Held, nothing_else, working_on
 from campaignbridge.flows.reading import open_reader
 from campaignbridge.flows.refusals import lease_lost
+from campaignbridge.flows.retiring import names_somebody
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Reader
 from campaignbridge.store.campaigns import Dossier
@@ -70,7 +71,10 @@ def look(wiring: Wiring, campaign_id: str, *, actor: str | None) -> Reconciled:
         if isinstance(reading, Refused | Ambiguous):
             return _no_reading(held, dossier, reading)
         finding = judge(case_of(dossier), reading, began_at=dossier.now)
-        return _write(held, dossier, finding, reading, actor)
+        if isinstance(finding, NotApplied):
+            finding = _or_vetoed(wiring, provider, dossier, finding)
+        retires = "retire" in provider.capabilities
+        return _write(held, dossier, finding, reading, actor, retires=retires)
 
 
 def _finished(dossier: Dossier) -> InvalidState:
@@ -129,7 +133,7 @@ def take_reading(provider: Reader, dossier: Dossier) -> Reading | Refused | Ambi
         outcome = provider.inspect(remote_id, limit_ms=READ_LIMIT_MS)
         match outcome:
             case Accepted(value):
-                return Seen(value)
+                return Seen(_with_known_count(value, dossier))
             case Refused(category=Category.MISSING):
                 return Gone()
             case Refused() | Ambiguous():
@@ -149,11 +153,17 @@ def take_reading(provider: Reader, dossier: Dossier) -> Reading | Refused | Ambi
     )
     match found:
         case Accepted(result):
-            return Searched(result.found, result.complete)
+            return Searched(present(result.found, dossier), result.complete)
         case Refused() | Ambiguous():
             return found
         case _:
             assert_never(found)
+
+
+def _with_known_count(seen: Observation, dossier: Dossier) -> Observation:
+    """Complete a reading that tells no number with the one that was counted: "sent to nobody" must be seen."""
+    known = dossier.remote.recipient_count if dossier.remote else None
+    return replace(seen, recipient_count=known) if seen.recipient_count is None else seen
 
 
 def _no_reading(held: Held, dossier: Dossier, outcome: Refused | Ambiguous) -> Reconciled:
@@ -178,12 +188,32 @@ def _stopped(held: Held, dossier: Dossier, reason: str) -> Reconciled:
     return _report(dossier, "stopped", reason=reason)
 
 
-def _write(held: Held, dossier: Dossier, finding: Finding, reading: Reading, actor: str | None) -> Reconciled:
+def _or_vetoed(wiring: Wiring, provider: Reader, dossier: Dossier, finding: NotApplied) -> Finding:
+    """Ask the provider's own record, and its verified events, before a delivery counts as not applied."""
+    attempt = dossier.attempt
+    if attempt is None or attempt.operation not in (Operation.SEND, Operation.SCHEDULE):
+        return finding
+    assert attempt.remote_id is not None, "what is sent has a remote id"
+    named = names_somebody(provider, attempt.remote_id)
+    with wiring.store.reading() as unit:
+        told = unit.webhooks.told_of(dossier.connection.id, attempt.remote_id)
+    return vetoed(finding, mailed=named if isinstance(named, bool) else None, told=told)
+
+
+def _write(  # one argument for each thing that is known
+    held: Held,
+    dossier: Dossier,
+    finding: Finding,
+    reading: Reading,
+    actor: str | None,
+    *,
+    retires: bool,
+) -> Reconciled:
     seen: Observation | None = reading.observation if isinstance(reading, Seen) else None
     with held.wiring.store.unit() as unit:
         if not unit.locks.hold(held.lease, need_ms=0):
             raise lease_lost()
-        writer = Writer(unit, held.wiring, dossier, seen, actor)
+        writer = Writer(unit, held.wiring, dossier, seen, actor, retires=retires)
         news = write_finding(writer, finding)
         after = unit.campaigns.get(dossier.campaign.id)
     return _report(after, news, reason=after.campaign.stopped_reason)

@@ -3,7 +3,7 @@
 1. Under the campaign's lock, read what the provider shows: nothing is asked for that can't apply any more.
 2. What was never asked of the provider is cancelled here alone.
 3. On an unresolved send or schedule, the reading settles that first, under the same lock; a draft proves
-   nothing by one reading, so there one waits.
+   nothing by one reading, so there it is made unsendable where the provider can, and else one waits.
 4. `once`: intent, one POST, outcome. An accepted cancel is not yet cancelled: a reading says how many were mailed.
 """
 
@@ -19,6 +19,7 @@ from campaignbridge.domain.ledger import (
     MUTATION_LIMIT_MS,
     Attempt,
     Operation,
+    Status,
     request_hash,
     require_key,
 )
@@ -31,6 +32,7 @@ from campaignbridge.flows.noting import note_refusal
 from campaignbridge.flows.once import Intent, perform
 from campaignbridge.flows.refusals import lease_lost
 from campaignbridge.flows.replay import answer_replay
+from campaignbridge.flows.retiring import make_unsendable
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Line, Provider
 from campaignbridge.store.campaigns import Dossier
@@ -172,7 +174,16 @@ def _cancel_there(work: Work[Attempt | None], *, actor: str, key: str) -> Reduce
         _require_reducible(dossier.attempt, dossier)
     else:
         dossier.campaign.require_state(State.SCHEDULED, State.SENDING, doing="be cancelled")
+    retires = dossier.attempt is not None and "retire" in provider.capabilities
+    # Asked for before, without an answer: by now there may be nothing to read.
+    asked_before = dossier.remote is not None and dossier.remote.retiring_at is not None
+    if retires and asked_before and make_unsendable(held, dossier, provider):
+        return _cancelled_by_retiring(held, dossier, actor)
     seen = read(provider, dossier)
+    if retires and seen.status is RemoteStatus.DRAFT:
+        if make_unsendable(held, dossier, provider):
+            return _cancelled_by_retiring(held, dossier, actor)
+        seen = read(provider, dossier)
     if dossier.attempt is not None:
         dossier = _settle_first(held, dossier, seen, actor)
     if dossier.campaign.state is State.SCHEDULED:
@@ -196,6 +207,29 @@ def _cancel_there(work: Work[Attempt | None], *, actor: str, key: str) -> Reduce
 
     attempt, _ = perform(held, provider, intent, call)
     return Reduced(Operation.CANCEL, attempt.id, State.SENDING)
+
+
+def _cancelled_by_retiring(held: Held, dossier: Dossier, actor: str) -> Reduced:
+    """Settle the open send or schedule: what it was about can't be sent any more, whenever it arrives."""
+    attempt, campaign, remote = dossier.attempt, dossier.campaign, dossier.remote
+    assert attempt is not None
+    assert remote is not None
+    with held.wiring.store.unit() as unit:
+        if not unit.locks.hold(held.lease, need_ms=0):
+            raise lease_lost()
+        require(unit.ledger.settle(attempt.id, Status.FAILED, answered=False, error_code="retired"))
+        require(unit.remotes.retired(remote))
+        unit.ledger.free_content(campaign.id)
+        require(unit.campaigns.settle(campaign.id, attempt.id, State.CANCELLED, look_in_ms=None))
+        unit.events.add(
+            "cancelled",
+            campaign_id=campaign.id,
+            actor=actor,
+            version=campaign.version + 1,
+            attempt_id=attempt.id,
+            retired=True,
+        )
+    return Reduced(None, None, State.CANCELLED)
 
 
 def _require_reducible(attempt: Attempt, dossier: Dossier) -> None:

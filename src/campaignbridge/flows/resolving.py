@@ -15,8 +15,9 @@ from campaignbridge.domain.errors import InProgress, InvalidInput, InvalidState
 from campaignbridge.domain.ledger import Attempt, Operation, Status
 from campaignbridge.flows.content_claim import follow_content
 from campaignbridge.flows.finding import require
-from campaignbridge.flows.holding import nothing_else, working_on
+from campaignbridge.flows.holding import Held, nothing_else, working_on
 from campaignbridge.flows.refusals import lease_lost
+from campaignbridge.flows.retiring import make_unsendable
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.campaigns import Dossier
 from campaignbridge.store.unit import Unit
@@ -68,6 +69,8 @@ def resolve(
         dossier = work.dossier
         dossier.campaign.require_version(expected_version)
         target = _target(dossier, ruling)
+        if ruling.verdict is Verdict.NOT_SENT:
+            _make_unsendable(work.held, dossier)
         with wiring.store.unit() as unit:
             if not unit.locks.hold(work.held.lease, need_ms=0):
                 raise lease_lost()
@@ -125,6 +128,21 @@ def _target(dossier: Dossier, ruling: Ruling) -> State:
             todo=f"campaigns show {campaign.id} says what may be done now.",
         )
     return target
+
+
+def _make_unsendable(held: Held, dossier: Dossier) -> None:
+    """Where the provider can, what a person calls not sent is made so first; raise while that isn't definite."""
+    remote = dossier.remote
+    if remote is None or remote.remote_id is None:
+        return
+    provider = held.wiring.open_provider(dossier.connection)
+    if "retire" not in provider.capabilities:
+        return
+    if not make_unsendable(held, dossier, provider, ruled=True):
+        raise InvalidState(
+            "The provider refuses to delete it, so it is no draft there any more. Nothing was settled.",
+            todo=f"See what happened there: campaigns reconcile {dossier.campaign.id}",
+        )
 
 
 def _write(unit: Unit, dossier: Dossier, ruling: Ruling, target: State, actor: Actor) -> None:

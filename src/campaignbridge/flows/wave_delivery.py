@@ -1,5 +1,7 @@
-"""A wave's delivery: its campaign is born approved, handed over, looked over once more, and sent. All of it is the
-campaign's own: locks, attempts, guard, replay, watch. A wave adds the bound, and what must still be true of the ramp.
+"""A wave's delivery: its campaign is born approved, handed over, looked over once more, and sent.
+
+All of it is the campaign's own: locks, attempts, guard, replay, watch. A wave adds the bound, and what must still be
+true of the ramp.
 """
 
 from campaignbridge.domain.actor import Actor

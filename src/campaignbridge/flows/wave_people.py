@@ -6,7 +6,7 @@ wave is taken out. A push without an answer may land later, so its list isn't be
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import assert_never
+from typing import TypeVar, assert_never
 
 from campaignbridge.domain.audience import Unusable, address_of
 from campaignbridge.domain.job import Done, JobOutcome
@@ -29,6 +29,7 @@ from campaignbridge.flows.wave_run import Halt, WaveRun
 from campaignbridge.ports import Provider
 from campaignbridge.store.assignments import TOP, Candidate
 
+T = TypeVar("T")
 PUSH_LIMIT_MS = 60_000
 MARGIN_MS = 10_000
 MEMBERS_LIMIT_MS = 120_000  # a big segment has many pages
@@ -84,14 +85,18 @@ def make_segment(going: WaveRun) -> JobOutcome:
 
 def _adopt(going: WaveRun, provider: Provider, segment: FoundSegment) -> JobOutcome:
     """Take over a segment that is there already: whoever is in it is this wave's, whatever was picked."""
-    members = _members(going, provider, segment.ref)
+    members = _members(provider, segment.ref)
     identities = [identity for identity in map(_identity, members) if identity is not None]
     with going.writing() as unit:
         if identities:
             unit.assignments.adopt(going.ramp, going.wave, identities)
             unit.assignments.confirm(
                 going.wave.id,
-                [one.contact_id for one in unit.assignments.members(going.wave.id) if one.identity in set(identities)],
+                [
+                    one.contact_id
+                    for one in unit.assignments.members(going.wave.id)
+                    if one.identity in set(identities)
+                ],
             )
         going.advance(unit, Step.SEGMENT_CREATED, segment_id=segment.ref)
         unit.ramps.log(going.ramp.id, "segment_adopted", wave_id=going.wave.id, members=len(members))
@@ -173,7 +178,7 @@ def verify(going: WaveRun) -> JobOutcome:
         return going.later(landing + SETTLE_MS - wave.now)
     provider = going.wiring.open_provider(going.connection())
     assert wave.segment_id is not None, "the segment was made before"
-    there = {identity: one for one in _members(going, provider, wave.segment_id) if (identity := _identity(one))}
+    there = {identity: one for one in _members(provider, wave.segment_id) if (identity := _identity(one))}
     with going.wiring.store.reading() as unit:
         ours = {one.identity: one for one in unit.assignments.members(wave.id)}
     strangers = [there[identity].address for identity in there.keys() - ours.keys()]
@@ -226,7 +231,7 @@ def _take_out(going: WaveRun, provider: Provider, addresses: list[str]) -> JobOu
     return _again(going, LAG_MS)
 
 
-def _members(going: WaveRun, provider: Provider, segment: str) -> tuple[Member, ...]:
+def _members(provider: Provider, segment: str) -> tuple[Member, ...]:
     listed: Listing[Member] = _value(provider, provider.segment_members(segment, limit_ms=MEMBERS_LIMIT_MS))
     if not listed.complete:
         raise unreadable(provider, Ambiguous(reason="incomplete_list"))
@@ -240,7 +245,7 @@ def _identity(member: Member) -> str | None:
         return member.address.lower()
 
 
-def _value[T](provider: Provider, outcome: Outcome[T]) -> T:
+def _value(provider: Provider, outcome: Outcome[T]) -> T:
     """Return what was accepted, or raise `ProviderFailed`: what was asked may simply be asked again."""
     match outcome:
         case Accepted(value):

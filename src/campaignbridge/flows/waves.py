@@ -23,7 +23,7 @@ from campaignbridge.domain.errors import (
     StoreGone,
     Unconfirmed,
 )
-from campaignbridge.domain.job import Again, Done, Handler, Job, JobOutcome
+from campaignbridge.domain.job import Done, Handler, Job, JobOutcome
 from campaignbridge.domain.ramp import Ramp, Run, Step, Wave
 from campaignbridge.flows import wave_delivery, wave_people
 from campaignbridge.flows.stepping import STEP, is_open, wave_of

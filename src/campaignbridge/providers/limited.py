@@ -8,12 +8,20 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from campaignbridge.domain.provider import (
+    Accepted,
     Account,
+    ContactResult,
     Draft,
+    FoundSegment,
     Listing,
+    Member,
     MergeField,
+    NewContact,
     Observation,
     Outcome,
+    Push,
+    Recipient,
+    RecipientKind,
     Refused,
     RemoteAudience,
     RemoteSegment,
@@ -21,7 +29,7 @@ from campaignbridge.domain.provider import (
     Search,
     Sender,
 )
-from campaignbridge.ports import Gate, Line, Provider
+from campaignbridge.ports import Gate, Line, Pace, Provider
 
 T = TypeVar("T")
 CALL_MS = 30_000  # a mutation's slot is held while its line is open, at most this long beyond dialling
@@ -54,6 +62,15 @@ class Limited:
         self.label = inner.label
         self.capabilities = inner.capabilities
         self.schedule_grid_ms = inner.schedule_grid_ms
+        self.content_rules = inner.content_rules
+        self.calls_per_s = inner.calls_per_s
+        self.push_chunk = inner.push_chunk
+        if inner.calls_per_s is not None:
+            inner.pace_with(gate.turn)
+
+    def pace_with(self, pace: Pace) -> None:
+        """Ask for a turn before each request."""
+        self._inner.pace_with(pace)
 
     def dial(self, *, limit_ms: int) -> Line | Refused:
         """Take an urgent slot, then open a fresh connection."""
@@ -96,6 +113,31 @@ class Limited:
         """Assert a draft anew."""
         return self._ask(
             lambda: self._inner.sync_draft(remote_id, draft, limit_ms=limit_ms), limit_ms, urgent=True
+        )
+
+    def retire(self, remote_id: str, *, limit_ms: int) -> Outcome[None]:
+        """Make a draft unsendable."""
+        return self._ask(lambda: self._inner.retire(remote_id, limit_ms=limit_ms), limit_ms, urgent=True)
+
+    def create_segment(self, line: Line, name: str, *, audience: str, limit_ms: int) -> Outcome[FoundSegment]:
+        """Create a static segment."""
+        return _noted(
+            line, self._inner.create_segment(_bare(line), name, audience=audience, limit_ms=limit_ms)
+        )
+
+    def add_contacts(self, segment: str, contacts: tuple[NewContact, ...], *, limit_ms: int) -> Push:
+        """Put people into a segment."""
+        addresses = [contact.address for contact in contacts]
+        return self._push(
+            addresses, lambda: self._inner.add_contacts(segment, contacts, limit_ms=limit_ms), limit_ms
+        )
+
+    def remove_contacts(self, segment: str, addresses: tuple[str, ...], *, limit_ms: int) -> Push:
+        """Take people out of a segment."""
+        return self._push(
+            list(addresses),
+            lambda: self._inner.remove_contacts(segment, addresses, limit_ms=limit_ms),
+            limit_ms,
         )
 
     def inspect(self, remote_id: str, *, limit_ms: int) -> Outcome[Observation]:
@@ -145,6 +187,43 @@ class Limited:
     def report(self, remote_id: str, *, limit_ms: int) -> Outcome[Report]:
         """Read a campaign's figures."""
         return self._ask(lambda: self._inner.report(remote_id, limit_ms=limit_ms), limit_ms)
+
+    def count(self, audience: str, *, limit_ms: int) -> Outcome[int]:
+        """Count whom a campaign would reach."""
+        return self._ask(lambda: self._inner.count(audience, limit_ms=limit_ms), limit_ms, urgent=True)
+
+    def recipients(
+        self, remote_id: str, kind: RecipientKind, *, most: int, limit_ms: int
+    ) -> Outcome[Listing[Recipient]]:
+        """Read the provider's record of a campaign."""
+        return self._ask(
+            lambda: self._inner.recipients(remote_id, kind, most=most, limit_ms=limit_ms),
+            limit_ms,
+            urgent=True,
+        )
+
+    def find_segment(self, name: str, *, audience: str, limit_ms: int) -> Outcome[Listing[FoundSegment]]:
+        """Find segments by name."""
+        return self._ask(
+            lambda: self._inner.find_segment(name, audience=audience, limit_ms=limit_ms), limit_ms
+        )
+
+    def segment_members(self, segment: str, *, limit_ms: int) -> Outcome[Listing[Member]]:
+        """List everybody in a segment."""
+        return self._ask(lambda: self._inner.segment_members(segment, limit_ms=limit_ms), limit_ms)
+
+    def _push(self, addresses: list[str], call: Callable[[], Push], limit_ms: int) -> Push:
+        """Ask for a chunk in an ordinary slot; without one, nothing was tried for anybody."""
+        slot = self._gate.enter(hold_ms=limit_ms, urgent=False)
+        if isinstance(slot, Refused):
+            return Push(tuple(ContactResult(address) for address in addresses), slot)
+        outcome: Outcome[Any] | None = None
+        try:
+            push = call()
+            outcome = push.ended_by or Accepted(None)
+        finally:
+            self._gate.leave(slot, outcome)
+        return push
 
     def _ask(self, call: Callable[[], Outcome[T]], limit_ms: int, *, urgent: bool = False) -> Outcome[T]:
         slot = self._gate.enter(hold_ms=limit_ms, urgent=urgent)

@@ -4,7 +4,6 @@ Mailchimp has no idempotency key and deletes campaigns in any state, so there is
 send is in doubt stays where it is, as the evidence. What each answer means is in `mailchimp_wire.classify`.
 """
 
-import base64
 from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
@@ -18,12 +17,15 @@ from campaignbridge.domain.provider import (
     Account,
     Ambiguous,
     Category,
+    ContentRules,
     Draft,
     Found,
     Listing,
     MergeField,
     Observation,
     Outcome,
+    Recipient,
+    RecipientKind,
     Refused,
     RemoteAudience,
     RemoteSegment,
@@ -38,10 +40,11 @@ from campaignbridge.providers.answers import (
     child,
     cleaned_name,
     forget,
-    read_object,
     text,
     whole,
 )
+from campaignbridge.providers.mailchimp_segment_calls import SegmentCalls
+from campaignbridge.providers.mailchimp_speech import Speech
 from campaignbridge.providers.mailchimp_tags import mentioned_fields
 from campaignbridge.providers.transport import Answer, Line, Transport
 
@@ -51,26 +54,30 @@ MAX_PAGES = 20
 T = TypeVar("T")
 
 
-class Mailchimp:
+class Mailchimp(SegmentCalls):
     """One Mailchimp account, as a `ports.Provider`."""
 
     slug = "mailchimp"
     label = "Mailchimp"
     capabilities = frozenset({"schedule", "cancel", "test"})
     schedule_grid_ms = 15 * 60_000
+    content_rules = ContentRules("*|UNSUB|*", separate_replies=False, comments_hide=True)
+    calls_per_s: int | None = None  # Mailchimp limits calls at once, not calls in a second
 
     def __init__(self, transport: Transport, key: str) -> None:
         """Take the way and the key. Raises `ValueError`, without the key, if no header can carry it."""
         if not key or not key.isascii() or not key.isprintable() or " " in key:
             raise ValueError("A Mailchimp API key is plain ASCII without spaces.")
-        basic = base64.b64encode(f"campaignbridge:{key}".encode()).decode()
         self._transport = transport
-        self._headers = {"Authorization": f"Basic {basic}"}
-        self._hide = (key, basic)
+        self._speech = Speech(transport, key)
 
     def __repr__(self) -> str:
         """Name the host, never the key."""
         return f"<Mailchimp at {self._transport.host}>"
+
+    def pace_with(self, pace: ports.Pace) -> None:
+        """Ask for a turn before each request."""
+        self._transport.pace = pace
 
     def dial(self, *, limit_ms: int) -> Line | Refused:
         """Open a fresh connection, TLS included."""
@@ -78,8 +85,8 @@ class Mailchimp:
 
     def create_draft(self, line: ports.Line, draft: Draft, *, limit_ms: int) -> Outcome[str]:
         """Create a regular campaign and return its id. Creating again makes a second one."""
-        answer = self._say(line, "POST", "/campaigns", wire.create_body(draft), limit_ms=limit_ms)
-        return self._judge(answer, _read_new_id, reading=False)
+        answer = self._speech.say(line, "POST", "/campaigns", wire.create_body(draft), limit_ms=limit_ms)
+        return self._speech.judge(answer, _read_new_id, reading=False)
 
     def send(self, line: ports.Line, remote_id: str, *, limit_ms: int) -> Outcome[None]:
         """Ask for the delivery now. What a second send on the same id answers is documented nowhere."""
@@ -121,28 +128,20 @@ class Mailchimp:
         path = _campaign(remote_id)
         left_ms = self._transport.countdown(limit_ms)
         settings: JsonObject = {"settings": wire.settings_body(draft)}
-        answer = self._transport.ask(
-            "PATCH", path, headers=self._headers, json_body=settings, limit_ms=left_ms()
-        )
-        patched = self._judge(
+        answer = self._speech.write("PATCH", path, settings, limit_ms=left_ms())
+        patched = self._speech.judge(
             answer, lambda body: body if body.get("id") == remote_id else None, reading=False
         )
         if not isinstance(patched, Accepted):
             return patched
-        answer = self._transport.ask(
-            "PUT",
-            f"{path}/content",
-            headers=self._headers,
-            json_body=wire.content_body(draft),
-            limit_ms=left_ms(),
-        )
-        uploaded = self._judge(answer, lambda body: body, reading=False)
+        answer = self._speech.write("PUT", f"{path}/content", wire.content_body(draft), limit_ms=left_ms())
+        uploaded = self._speech.judge(answer, lambda body: body, reading=False)
         return Accepted(None) if isinstance(uploaded, Accepted) else uploaded
 
     def inspect(self, remote_id: str, *, limit_ms: int) -> Outcome[Observation]:
         """Read one campaign. The count of recipients lags behind changes of the audience."""
-        answer = self._get(_campaign(remote_id), {"fields": wire.CAMPAIGN_FIELDS}, limit_ms=limit_ms)
-        return self._judge(answer, lambda body: wire.read_observation(body, remote_id), reading=True)
+        answer = self._speech.get(_campaign(remote_id), {"fields": wire.CAMPAIGN_FIELDS}, limit_ms=limit_ms)
+        return self._speech.judge(answer, lambda body: wire.read_observation(body, remote_id), reading=True)
 
     def find_by_token(self, stem: str, *, since_ms: int, audience: str, limit_ms: int) -> Outcome[Search]:
         """Find every campaign of the list whose title ends in `[{stem}.g<generation>]`, in any status.
@@ -164,8 +163,8 @@ class Mailchimp:
         seen: set[str] = set()
         offset = total = 0
         for _ in range(MAX_PAGES):
-            answer = self._get("/campaigns", {**query, "offset": str(offset)}, limit_ms=left_ms())
-            page = self._judge(answer, lambda body: _read_matches(body, stem), reading=True)
+            answer = self._speech.get("/campaigns", {**query, "offset": str(offset)}, limit_ms=left_ms())
+            page = self._speech.judge(answer, lambda body: _read_matches(body, stem), reading=True)
             if not isinstance(page, Accepted):
                 return page
             ids, matches, total = page.value
@@ -178,8 +177,8 @@ class Mailchimp:
 
     def verify(self, *, limit_ms: int) -> Outcome[Account]:
         """Read which account the key opens."""
-        answer = self._get("/", {"fields": "account_id,account_name"}, limit_ms=limit_ms)
-        return self._judge(answer, _read_account, reading=True)
+        answer = self._speech.get("/", {"fields": "account_id,account_name"}, limit_ms=limit_ms)
+        return self._speech.judge(answer, _read_account, reading=True)
 
     def audience(self, ref: str, *, limit_ms: int) -> Outcome[RemoteAudience]:
         """Read one list, or one saved segment of it."""
@@ -188,14 +187,16 @@ class Mailchimp:
             path, fields = f"/lists/{list_id}", "id,name,stats.member_count"
         else:
             path, fields = f"/lists/{list_id}/segments/{segment}", "id,name,member_count"
-        answer = self._get(path, {"fields": fields}, limit_ms=limit_ms)
-        return self._judge(answer, lambda body: _read_audience(body, ref), reading=True)
+        answer = self._speech.get(path, {"fields": fields}, limit_ms=limit_ms)
+        return self._speech.judge(answer, lambda body: _read_audience(body, ref), reading=True)
 
     def readiness(self, remote_id: str, *, limit_ms: int) -> Outcome[tuple[str, ...]]:
         """Read the errors of the send checklist: the reasons that a 400 to send or schedule doesn't tell."""
         query = {"fields": "is_ready,items.type,items.heading,items.details"}
-        answer = self._get(f"{_campaign(remote_id)}/send-checklist", query, limit_ms=limit_ms)
-        return self._judge(answer, lambda body: wire.read_errors(body, self._hide), reading=True)
+        answer = self._speech.get(f"{_campaign(remote_id)}/send-checklist", query, limit_ms=limit_ms)
+        return self._speech.judge(
+            answer, lambda body: wire.read_errors(body, self._speech.hide), reading=True
+        )
 
     def audiences(self, *, limit_ms: int) -> Outcome[Listing[RemoteAudience]]:
         """List the lists of the account, oldest first."""
@@ -223,8 +224,8 @@ class Mailchimp:
         Mailchimp names no verified single addresses: a sender that isn't listed may still be good.
         """
         left_ms = self._transport.countdown(limit_ms)
-        answer = self._get("/verified-domains", {}, limit_ms=left_ms())
-        domains = self._judge(answer, listings.read_domains, reading=True)
+        answer = self._speech.get("/verified-domains", {}, limit_ms=left_ms())
+        domains = self._speech.judge(answer, listings.read_domains, reading=True)
         if not _has_nothing(domains):
             return domains
         senders = self._listing("/lists", listings.DEFAULT_SENDERS, left_ms)
@@ -233,14 +234,43 @@ class Mailchimp:
     def report(self, remote_id: str, *, limit_ms: int) -> Outcome[Report]:
         """Read the figures of a campaign; for minutes after a delivery there may be none, or old ones."""
         assert wire.is_id(remote_id), "a remote id comes from Mailchimp"
-        answer = self._get(f"/reports/{remote_id}", {"fields": listings.REPORT_FIELDS}, limit_ms=limit_ms)
-        return self._judge(answer, lambda body: listings.read_report(body, remote_id), reading=True)
+        answer = self._speech.get(
+            f"/reports/{remote_id}", {"fields": listings.REPORT_FIELDS}, limit_ms=limit_ms
+        )
+        return self._speech.judge(answer, lambda body: listings.read_report(body, remote_id), reading=True)
+
+    def retire(self, remote_id: str, *, limit_ms: int) -> Outcome[None]:  # noqa: ARG002
+        """Refuse: Mailchimp deletes a campaign in any state, so nothing would be proven. Nobody is asked."""
+        assert wire.is_id(remote_id), "a remote id comes from Mailchimp"
+        return Refused("cant_retire", Category.REJECTED)
+
+    def count(self, audience: str, *, limit_ms: int) -> Outcome[int]:
+        """Read how many a list or segment has; a campaign's own count is the one that matters."""
+        found = self.audience(audience, limit_ms=limit_ms)
+        if not isinstance(found, Accepted):
+            return found
+        contacts = found.value.contacts
+        return Ambiguous("unreadable", 200) if contacts is None else Accepted(contacts)
+
+    def recipients(
+        self,
+        remote_id: str,
+        kind: RecipientKind,  # noqa: ARG002
+        *,
+        most: int,  # noqa: ARG002
+        limit_ms: int,  # noqa: ARG002
+    ) -> Outcome[Listing[Recipient]]:
+        """Refuse: what Mailchimp records of single people isn't read. Nobody is asked."""
+        assert wire.is_id(remote_id), "a remote id comes from Mailchimp"
+        return Refused("no_record", Category.MISSING)
 
     def _listing(
         self, path: str, collection: listings.Collection[T], left_ms: Callable[[], int]
     ) -> Outcome[Listing[T]]:
         def turn(query: dict[str, str]) -> Outcome[listings.Page]:
-            return self._judge(self._get(path, query, limit_ms=left_ms()), collection.page, reading=True)
+            return self._speech.judge(
+                self._speech.get(path, query, limit_ms=left_ms()), collection.page, reading=True
+            )
 
         return listings.gather(collection, turn)
 
@@ -249,40 +279,10 @@ class Mailchimp:
     ) -> Outcome[None]:
         """Ask for one of a campaign's actions, whose only documented success is an empty 204."""
         path = f"{_campaign(remote_id)}/actions/{action}"
-        answer = self._say(line, "POST", path, body, limit_ms=limit_ms)
+        answer = self._speech.say(line, "POST", path, body, limit_ms=limit_ms)
         if isinstance(answer, Answer) and answer.status == 204:
             return Accepted(None)
-        return self._otherwise(answer, reading=False)
-
-    def _get(self, path: str, query: dict[str, str], *, limit_ms: int) -> Answer | Ambiguous | Refused:
-        return self._transport.ask("GET", path, query=query, headers=self._headers, limit_ms=limit_ms)
-
-    def _say(
-        self, line: ports.Line, method: str, path: str, body: JsonObject | None, *, limit_ms: int
-    ) -> Answer | Ambiguous | Refused:
-        assert isinstance(line, Line), "a line comes from this provider's own dial"
-        return line.exchange(method, path, headers=self._headers, json_body=body, limit_ms=limit_ms)
-
-    def _judge(
-        self,
-        answer: Answer | Ambiguous | Refused,
-        read: Callable[[JsonObject], T | None],
-        *,
-        reading: bool,
-    ) -> Outcome[T]:
-        """Accept a 200 whose object `read` understands; anything else is not the documented success."""
-        if not isinstance(answer, Answer) or answer.status != 200:
-            return self._otherwise(answer, reading=reading)
-        body = read_object(answer.body)
-        value = None if body is None else read(body)
-        if value is None:
-            return Ambiguous("unreadable", answer.status, answer.bytes_out)
-        return Accepted(value)
-
-    def _otherwise(self, answer: Answer | Ambiguous | Refused, *, reading: bool) -> Ambiguous | Refused:
-        if isinstance(answer, Answer):
-            return wire.classify(answer, reading=reading, hide=self._hide)
-        return answer
+        return self._speech.otherwise(answer, reading=False)
 
 
 def open_mailchimp(

@@ -5,15 +5,19 @@ from importlib.metadata import entry_points
 
 import httpcore2
 
-from campaignbridge.ports import Clock, Provider
+from campaignbridge.ports import Clock, Provider, WebhookReader
 from campaignbridge.providers.mailchimp import open_mailchimp
+from campaignbridge.providers.mailchimp_webhooks import MailchimpWebhooks
+from campaignbridge.providers.resend import open_resend
+from campaignbridge.providers.resend_webhooks import ResendWebhooks
 
 ENTRY_POINT_GROUP = "campaignbridge.providers"
 
 Opener = Callable[..., Provider]
 """Called with key, base_url, clock, backend and allow_hosts, all by keyword, like `open_mailchimp`."""
 
-_BUILT_IN: dict[str, Opener] = {"mailchimp": open_mailchimp}
+_BUILT_IN: dict[str, Opener] = {"mailchimp": open_mailchimp, "resend": open_resend}
+_WEBHOOKS: dict[str, WebhookReader] = {"mailchimp": MailchimpWebhooks(), "resend": ResendWebhooks()}
 
 
 def known_slugs() -> tuple[str, ...]:
@@ -36,6 +40,11 @@ def open_provider(
     never repeats the key. A built-in adapter can't be replaced by another package: it will be handed keys.
     """
     return _opener(slug)(key=key, base_url=base_url, clock=clock, backend=backend, allow_hosts=allow_hosts)
+
+
+def webhook_reader(slug: str) -> WebhookReader | None:
+    """Return what reads a provider's webhooks; None for one whose webhooks we don't take."""
+    return _WEBHOOKS.get(slug)
 
 
 def _opener(slug: str) -> Opener:

@@ -20,7 +20,7 @@ from urllib.parse import quote, urlencode
 import httpcore2
 
 from campaignbridge.domain.provider import Ambiguous, Category, Refused
-from campaignbridge.ports import Clock
+from campaignbridge.ports import Clock, Pace
 from campaignbridge.providers.address import Address, parse_address
 from campaignbridge.providers.wire import Wire, hushed
 
@@ -139,6 +139,7 @@ class Transport:
         self._backend = httpcore2.SyncBackend() if backend is None else backend
         self._ssl_context = _ssl_context(ssl_context) if self._address.secure else None
         self._max_answer_bytes = max_answer_bytes
+        self.pace: Pace | None = None  # asked for a turn before each connection
 
     def __repr__(self) -> str:
         """Name the peer."""
@@ -157,14 +158,19 @@ class Transport:
         *after* dialling.
         """
         left_ms = self.countdown(limit_ms)
-        if limit_ms <= 0:
+        if self.pace is not None and limit_ms > 0:
+            refused = self.pace(limit_ms)
+            if refused is not None:
+                return refused
+        connect_ms = left_ms()
+        if connect_ms <= 0:
             return _unreachable("connect_timeout")
         secured = False
         try:
             stream = self._backend.connect_tcp(
                 self._address.host,
                 self._address.port,
-                timeout=limit_ms / 1000,
+                timeout=connect_ms / 1000,
                 socket_options=_SOCKET_OPTIONS,
             )
             handshake_ms = left_ms()
@@ -206,6 +212,12 @@ class Transport:
         return lambda: limit_ms - self._clock.since_ms(mark)
 
 
+def encoded(json_body: Mapping[str, object]) -> bytes:
+    """Return the bytes that a JSON body is sent as, for who must sign them."""
+    # Escaped JSON never fails to encode, lone surrogates included.
+    return json.dumps(json_body, separators=(",", ":")).encode("ascii")
+
+
 def _ssl_context(given: ssl.SSLContext | None) -> ssl.SSLContext:
     if given is None:
         context = httpcore2.default_ssl_context()
@@ -224,8 +236,7 @@ def _request(
     headers: Mapping[str, str],
     json_body: Mapping[str, object] | None,
 ) -> httpcore2.Request:
-    # Escaped JSON never fails to encode, lone surrogates included.
-    content = b"" if json_body is None else json.dumps(json_body, separators=(",", ":")).encode("ascii")
+    content = b"" if json_body is None else encoded(json_body)
     own = {
         "Host": address.host_header,
         "User-Agent": "campaignbridge",

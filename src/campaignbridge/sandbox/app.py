@@ -12,14 +12,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 
-from campaignbridge.sandbox import faults, problems, wire
+from campaignbridge.sandbox import courier, faults, wire
 from campaignbridge.sandbox.call import Quirks
 from campaignbridge.sandbox.faults import Fault, FaultPlan
-from campaignbridge.sandbox.mailchimp import Mailchimp
+from campaignbridge.sandbox.mailchimp import PREFIX, Mailchimp
+from campaignbridge.sandbox.resend.api import Resend
+from campaignbridge.sandbox.resend.team import Teams
 from campaignbridge.sandbox.truth import Seen, TruthLog
 from campaignbridge.sandbox.wire import Delivery, Effect, Request, Response
 from campaignbridge.sandbox.world import Account, Audience, World
 
+Post = Callable[[str, bytes, str, int], int | None]  # url, body, signing key, now: status of the answer
 DEFAULT_LIST = ("a1b2c3", "Customers EU", 24_318)
 
 
@@ -30,13 +33,26 @@ class Sandbox:
         """Open an account for each key, or one whose key follows from the seed. `key` is the first one."""
         self.world = World(now_ms, seed)
         self.faults = FaultPlan()
-        self._api = Mailchimp(self.world)
-        chosen = tuple(keys) or (sha256(f"{seed}:key".encode()).hexdigest()[:32] + "-us1",)
-        self.key = chosen[0]
-        for number, key in enumerate(chosen, start=1):
+        self.world.hooks.faults = lambda: {one.kind: one.ms for one in self.faults.take(faults.WEBHOOK)[1]}
+        self.teams = Teams(self.world, seed)
+        self._mailchimp = Mailchimp(self.world)
+        self._resend = Resend(self.world, self.teams)
+        given = tuple(keys)
+        plain = [key for key in given if not key.startswith("re_")]
+        chosen = given if plain else (*given, sha256(f"{seed}:key".encode()).hexdigest()[:32] + "-us1")
+        self.key = next(key for key in chosen if not key.startswith("re_"))
+        for number, key in enumerate((one for one in chosen if not one.startswith("re_")), start=1):
             self.add_account(key, "Sandbox account" if number == 1 else f"Sandbox account {number}")
         list_id, name, members = DEFAULT_LIST
         self.add_list(list_id, name, members)
+        resend = next((key for key in chosen if key.startswith("re_")), None)
+        self.resend_key = resend or f"re_{sha256(f'{seed}:resend key'.encode()).hexdigest()[:32]}"
+        self.team = self.teams.open(self.resend_key, "Sandbox team")
+
+    @property
+    def segment(self) -> str:
+        """The id of the Resend account's segment that holds everybody in the beginning."""
+        return self.teams.general_id(self.team)
 
     @property
     def truth(self) -> TruthLog:
@@ -70,29 +86,51 @@ class Sandbox:
         """Apply what has become due until now and return the present moment."""
         return self.world.advance()
 
+    def carry(self, post: Post = courier.post) -> int:
+        """Post the webhooks that are due; return how many. Whoever runs the sandbox calls this now and then."""
+        with self.world.lock:
+            now = self.world.advance()
+            due = self.world.hooks.take(now)
+        for one in due:
+            status = post(one.url, one.body, one.signing_key, now)  # without the lock: it may call us
+            with self.world.lock:
+                answered_ms = self.world.advance()
+                self.world.hooks.answered(one, status, answered_ms, self.world.behaviour.webhook_retry_ms)
+        return len(due)
+
     def reset(self) -> None:
         """Forget campaigns, faults, behaviour and the truth log; keep accounts and lists."""
         with self.world.lock:
             self.faults.clear()
             self.world.reset()
+            self.teams.reset()
 
     def caller(self, request: Request) -> str | None:
         """Return the account that a request is counted for, None when its key opens nothing."""
-        return self._api.caller(request)
+        return self._api(request).caller(request)
+
+    def owns(self, request: Request) -> bool:
+        """Say whether a request is for a provider's API, and not for the control API beside it."""
+        path = request.path
+        return path == PREFIX or path.startswith(f"{PREFIX}/") or self._resend.owns(request)
+
+    def _api(self, request: Request) -> Mailchimp | Resend:
+        return self._resend if self._resend.owns(request) else self._mailchimp
 
     def turn_away(self, request: Request) -> tuple[Response, Effect]:
         """Refuse a request beyond the number that is answered at once. No fault is used up by it."""
         with self.world.lock:
             now = self.world.advance()
-            operation = self._api.operation(request)
+            api = self._api(request)
+            operation = api.operation(request)
             self.world.truth.see(Seen(now, request.method, request.path, operation, 429, "connection_limit"))
-            return self._api.refusal(problems.throttled(None)), wire.DELIVERED
+            return api.throttled(None), wire.DELIVERED
 
     def handle(self, request: Request) -> tuple[Response, Effect]:
         """Apply a request and say what is answered and what becomes of the answer."""
         with self.world.lock:
             now = self.world.advance()
-            operation = self._api.operation(request)
+            operation = self._api(request).operation(request)
             broken, quirky = self.faults.take(operation)
             response, effect = self._play(broken, request, now, _quirks(quirky))
             arrives = effect.delivery is Delivery.DELIVER
@@ -112,22 +150,23 @@ class Sandbox:
         self, fault: Fault | None, request: Request, now: int, quirks: Quirks
     ) -> tuple[Response, Effect]:
         if fault is None:
-            return self._api.answer(request, now, quirks), wire.DELIVERED
+            return self._api(request).answer(request, now, quirks), wire.DELIVERED
         if fault.kind == "apply_late":
             return self._apply_late(fault, request, now, quirks)
-        answer = self._api.answer(request, now, quirks) if fault.applies else wire.NO_ANSWER
-        return self._tell(fault, answer)
+        api = self._api(request)
+        answer = api.answer(request, now, quirks) if fault.applies else wire.NO_ANSWER
+        return self._tell(api, fault, answer)
 
-    def _tell(self, fault: Fault, answer: Response) -> tuple[Response, Effect]:
+    def _tell(self, api: Mailchimp | Resend, fault: Fault, answer: Response) -> tuple[Response, Effect]:
         match fault.kind:
             case "drop_before" | "accept_then_drop":
                 return wire.NO_ANSWER, wire.DROPPED
             case "hang" | "accept_then_withhold":
                 return wire.NO_ANSWER, wire.WITHHELD
             case "refuse_5xx" | "accept_then_5xx":
-                return self._api.refusal(problems.broken(fault.status or 500)), wire.DELIVERED
+                return api.broken(fault.status or 500), wire.DELIVERED
             case "status_429":
-                return self._throttled(fault), wire.DELIVERED
+                return self._throttled(api, fault), wire.DELIVERED
             case "bare_403":
                 return Response(403), wire.DELIVERED
             case "proxy_page":
@@ -141,16 +180,16 @@ class Sandbox:
             case _:
                 raise AssertionError(fault.kind)
 
-    def _throttled(self, fault: Fault) -> Response:
+    def _throttled(self, api: Mailchimp | Resend, fault: Fault) -> Response:
         if not fault.bare:
-            return self._api.refusal(problems.throttled(fault.retry_after))
+            return api.throttled(fault.retry_after)
         return Response(429, {} if fault.retry_after is None else {"Retry-After": str(fault.retry_after)})
 
     def _apply_late(
         self, fault: Fault, request: Request, now: int, quirks: Quirks
     ) -> tuple[Response, Effect]:
         def apply(at_ms: int) -> None:
-            self._api.answer(request, at_ms, quirks, by="late")
+            self._api(request).answer(request, at_ms, quirks, by="late")
 
         self.world.later(now + fault.ms, apply)
         match fault.answer:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Any
 
-from campaignbridge.sandbox import problems
+from campaignbridge.sandbox import announcing, problems
 from campaignbridge.sandbox.answers import links
 from campaignbridge.sandbox.call import Call
 from campaignbridge.sandbox.member_json import uploaded
@@ -63,11 +63,13 @@ def _take(
         there = people.get(email)
         if there is None or there.status == "archived":
             done.new.append(people.put(newcomer(email, item, item.get("status"), call.at_ms)))
+            announcing.person(call.world, audience.id, there, done.new[-1], call.at_ms, source="api")
         elif not update:
             text = f"{email} is already a list member, do you want to update? "
             done.turn(name, f"{text}please provide update_existing:true", "ERROR_CONTACT_EXISTS")
         else:
             done.updated.append(people.put(changed(there, item, call.at_ms)))
+            announcing.person(call.world, audience.id, there, done.updated[-1], call.at_ms, source="api")
     except Turned as turned:
         fields = turned.problem.errors
         done.turn(name, turned.problem.detail, where=fields[0][0] if fields else "")

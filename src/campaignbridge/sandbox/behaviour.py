@@ -19,6 +19,10 @@ VARIANTS: Mapping[str, tuple[str, ...]] = {
     "cancel_gate": ("allowed", "refused_403"),
     "create_resend": ("refused", "new_draft"),
     "unverified_sender": ("accepted", "refused"),
+    "delete_undraft": ("refused", "accepted"),
+    "delete_missing": ("refused", "accepted"),
+    "repeated_contact": ("silent", "refused", "resubscribes"),
+    "webhook_signing": ("off", "on"),
 }
 
 
@@ -39,10 +43,19 @@ class Behaviour:
     cancel_gate: str = "allowed"  # refused_403: the plan has no cancelling
     create_resend: str = "refused"  # new_draft: one more campaign that can be sent
     unverified_sender: str = "accepted"  # refused: reply_to needs one of the verified domains
+    webhook_signing: str = "off"  # on: webhooks made from now on are signed, with a key that is told once
+    webhook_lag_ms: int = 0  # so long after what happened its webhook goes out
+    webhook_retry_ms: int = 900_000  # so long after an answer that isn't 2xx it goes out again
+    delete_undraft: str = (
+        "refused"  # at Resend, of a scheduled, queued or sent one; what is under way goes on
+    )
+    delete_missing: str = "refused"  # at Resend, of a broadcast that isn't there; contacts always are deleted
+    repeated_contact: str = "silent"  # at Resend; resubscribes: whoever had left is back
     sending_ms: int = 500
     cancelling_ms: int = 200
     report_lag_ms: int = 0  # a report answers 404 until so long after the last mail
     connection_limit: int = 10  # requests of one account at once over HTTP; 0: no limit
+    calls_per_s: int = 0  # of one Resend account; 0: no limit
     abandoned_ms: int = 0  # so long a request still counts whose client left before its answer
     hard_bounces: int = 0  # per 1,000 recipients, as are the next three
     soft_bounces: int = 0

@@ -10,14 +10,16 @@
   POST   /control/world    set switches: a JSON object, such as {"repeated_send": "silent_204"}
   GET    /control/lists    the lists of the first account
   POST   /control/lists    open a list or change its size: {"id": "b2", "name": "Staff", "members": 12}
-  POST   /control/reset    forget campaigns, segments, faults, switches and the truth log
+  GET    /control/webhooks what waits to be posted, and how the last 1,000 posts were answered
+  POST   /control/reset    forget campaigns, segments, webhooks, faults, switches and the truth log
 
 A fault has an operation and a kind. Optional: `times` (1; null: always), `after` (calls that go well first),
 `ms`, `status`, `answer` (of apply_late), `applied` (of proxy_page and garbled), `retry_after` and `bare` (of
 status_429), `keep` (bytes of a truncated answer).
 A request that can't be done is answered 400 with a reason, and then nothing has changed. Requests that a web
 page of another origin could make are refused, by their Host and Origin headers.
-Webhooks aren't sent yet.
+Webhooks are posted to http:// addresses on this machine only. One that isn't answered with 2xx within 10 s goes
+out again, six times at most; beyond 10,000 that wait, events are lost. Their faults have the operation `webhook`.
 """
 
 import json
@@ -29,7 +31,7 @@ from urllib.parse import urlsplit
 
 from campaignbridge.sandbox import behaviour
 from campaignbridge.sandbox.app import Sandbox
-from campaignbridge.sandbox.faults import BREAKS, OPERATIONS, QUIRKS, Fault
+from campaignbridge.sandbox.faults import BREAKS, HOOK_FAULTS, OPERATIONS, QUIRKS, Fault
 from campaignbridge.sandbox.page import STYLE_HASH, render
 from campaignbridge.sandbox.wire import BODY_LIMIT, Request, Response
 
@@ -93,6 +95,8 @@ class Control:
                 return _json(200, asdict(sandbox.world.behaviour))
             case "/control/lists":
                 return _json(200, self._lists())
+            case "/control/webhooks":
+                return _json(200, self._webhooks())
             case _:
                 return _nothing()
 
@@ -113,6 +117,13 @@ class Control:
             case _:
                 return _nothing()
 
+    def _webhooks(self) -> dict[str, Any]:
+        with self._sandbox.world.lock:
+            hooks = self._sandbox.world.hooks
+            # An address may hold a secret: it is not shown.
+            known = [{"id": one.id, "list_id": one.list_id} for one in hooks.everywhere()]
+            return {"webhooks": known, "waiting": hooks.waiting, "lost": hooks.lost, "log": list(hooks.log)}
+
     def _lists(self) -> list[dict[str, Any]]:
         world = self._sandbox.world
         account = world.account(self._sandbox.key)
@@ -129,6 +140,7 @@ def manual() -> str:
         "Operations": ", ".join(sorted(OPERATIONS)),
         "Faults that break a call": ", ".join(sorted(BREAKS)),
         "Faults that change what is told": ", ".join(sorted(QUIRKS)),
+        "Faults of webhooks": ", ".join(sorted(HOOK_FAULTS)),
     }
     named = [
         f"{title}:\n{fill(text, 100, initial_indent='  ', subsequent_indent='  ')}"

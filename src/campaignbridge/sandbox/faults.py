@@ -6,8 +6,11 @@ from dataclasses import asdict, dataclass, fields
 from typing import Any
 
 from campaignbridge.sandbox import routes
+from campaignbridge.sandbox.resend import api
 
-OPERATIONS = routes.OPERATIONS | {"*"}
+WEBHOOK = "webhook"  # no call: an event on its way to a webhook
+OPERATIONS = routes.OPERATIONS | api.OPERATIONS | {"*", WEBHOOK}
+HOOK_FAULTS = frozenset({"lost", "doubled", "late", "reordered", "foreign_list", "wrong_path"})
 QUIRKS = frozenset({"stale_read", "count_lag", "sent_zero", "vanish", "archive"})
 _APPLYING = frozenset("accept_then_drop accept_then_withhold accept_then_5xx slow truncated".split())
 _REFUSING = frozenset("drop_before refuse_5xx hang status_429 bare_403".split())
@@ -29,6 +32,9 @@ class Fault:
     see its former size for `ms`), `sent_zero` (on a mutation the audience turns out empty, on a read only
     the figure is 0), `vanish` (a campaign answers 404 from now on) and `archive` (it has the status
     archived from now on); what was under way goes on.
+    With the operation `webhook` it is an event that goes wrong on its way: `lost`, `doubled`, `late` by `ms`,
+    `reordered` (behind the next one); or a forged one goes with it: `foreign_list` (another list and campaign),
+    `wrong_path` (another address).
     """
 
     operation: str
@@ -47,7 +53,7 @@ class Fault:
         """Refuse an order that can't be played with a ValueError."""
         wrong = (
             (self.operation not in OPERATIONS, "operation"),
-            (self.kind not in BREAKS | QUIRKS, "kind"),
+            (self.kind not in (HOOK_FAULTS if self.operation == WEBHOOK else BREAKS | QUIRKS), "kind"),
             (self.times is not None and not _whole(self.times, 1), "times"),
             (not _whole(self.after, 0), "after"),
             (not _whole(self.ms, 0), "ms"),
@@ -122,10 +128,11 @@ class FaultPlan:
         taken: dict[str, Fault] = {}
         with self._lock:
             for order in self._orders:
-                if order.fault.operation not in ("*", operation):
+                anything = "*" if operation != WEBHOOK else operation
+                if order.fault.operation not in (anything, operation):
                     continue
                 order.calls += 1
-                slot = order.fault.kind if order.fault.kind in QUIRKS else "break"
+                slot = order.fault.kind if order.fault.kind in QUIRKS | HOOK_FAULTS else "break"
                 spent = order.fault.times is not None and order.used >= order.fault.times
                 if slot not in taken and not spent and order.calls > order.fault.after:
                     order.used += 1

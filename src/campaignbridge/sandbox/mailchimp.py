@@ -48,6 +48,14 @@ class Mailchimp:
         """Answer with a refusal that no handler has decided."""
         return problem.response(self._request_id(), ROOT)
 
+    def throttled(self, retry_after: int | None) -> Response:
+        """Answer as beyond the number of connections."""
+        return self.refusal(problems.throttled(retry_after))
+
+    def broken(self, status: int) -> Response:
+        """Answer with a server error."""
+        return self.refusal(problems.broken(status))
+
     def caller(self, request: Request) -> str | None:
         """Return the account that a request is counted for, None without a key that opens one."""
         try:
@@ -84,7 +92,7 @@ class Mailchimp:
             case _:
                 raise problems.key_invalid()
         account = self._world.account(key)
-        if account is None:
+        if account is None or account.provider != "mailchimp":
             raise problems.key_invalid()
         return account
 

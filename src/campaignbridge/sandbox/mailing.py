@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import replace
 from functools import partial
 
+from campaignbridge.sandbox import announcing
 from campaignbridge.sandbox.campaign import Campaign
 from campaignbridge.sandbox.outcome import Mailed
 from campaignbridge.sandbox.world import World
@@ -68,6 +69,7 @@ def _finish(world: World, mailing: Campaign, by: str, at_ms: int) -> None:
     # Deleted meanwhile, or mailed again meanwhile: then this end changes no status.
     if current is not None and current.status == "sending" and current.send_ms == mailing.send_ms:
         world.put(replace(current, status="sent", emails_sent=size), at_ms)
+        announcing.campaign(world, current, "sent", at_ms)
 
 
 def _address(world: World, campaign: Campaign, size: int) -> None:
@@ -82,10 +84,14 @@ def _address(world: World, campaign: Campaign, size: int) -> None:
 
 def _settle(world: World, campaign: Campaign, sent: int, at_ms: int) -> None:
     if campaign.id in world.deliveries:
-        world.deliveries[campaign.id].settle(sent, at_ms)
+        for before, after in world.deliveries[campaign.id].settle(sent, at_ms):
+            announcing.person(
+                world, campaign.list_id, before, after, at_ms, source="user", campaign_id=campaign.id
+            )
 
 
 def _cancelled(world: World, campaign_id: str, at_ms: int) -> None:
     current = world.current(campaign_id)
     if current is not None and current.status == "canceling":
         world.put(replace(current, status="canceled"), at_ms)
+        announcing.campaign(world, current, "canceled", at_ms)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from campaignbridge.sandbox import problems
+from campaignbridge.sandbox import announcing, problems
 from campaignbridge.sandbox.answers import links
 from campaignbridge.sandbox.call import NO_CONTENT, Call
 from campaignbridge.sandbox.member_json import member as shown_member
@@ -50,7 +50,7 @@ def add(call: Call) -> Response:
         person = newcomer(email, body, body.get("status"), call.at_ms)
     except Turned as turned:
         raise turned.problem from None
-    return _stored(call, audience, person)
+    return _stored(call, audience, there, person)
 
 
 def put(call: Call) -> Response:
@@ -76,17 +76,18 @@ def put(call: Call) -> Response:
     if there is not None and there.email.lower() != email.lower():
         people.rename(person, email)
         person = replace(person, email=email)
-    return _stored(call, audience, person)
+    return _stored(call, audience, there, person)
 
 
 def update(call: Call) -> Response:
     """Change somebody who is there; what isn't named stays."""
     audience = call.audience()
+    there = _there(call, audience)
     try:
-        person = changed(_there(call, audience), call.body(), call.at_ms)
+        person = changed(there, call.body(), call.at_ms)
     except Turned as turned:
         raise turned.problem from None
-    return _stored(call, audience, person)
+    return _stored(call, audience, there, person)
 
 
 def archive(call: Call) -> Response:
@@ -95,7 +96,9 @@ def archive(call: Call) -> Response:
     person = _there(call, audience)
     if person.status in ("archived", "cleaned", "pending"):
         raise problems.not_removable()
-    call.world.roster.people(audience.id).put(replace(person, status="archived", changed_ms=call.at_ms))
+    gone = replace(person, status="archived", changed_ms=call.at_ms)
+    call.world.roster.people(audience.id).put(gone)
+    announcing.person(call.world, audience.id, person, gone, call.at_ms, source="api")
     call.world.note_list("members_changed", audience, call.at_ms, people=1, by=call.by)
     return NO_CONTENT
 
@@ -126,7 +129,8 @@ def _there(call: Call, audience: Audience) -> Person:
     return found
 
 
-def _stored(call: Call, audience: Audience, person: Person) -> Response:
+def _stored(call: Call, audience: Audience, before: Person | None, person: Person) -> Response:
     call.world.roster.people(audience.id).put(person)
+    announcing.person(call.world, audience.id, before, person, call.at_ms, source="api")
     call.world.note_list("members_changed", audience, call.at_ms, people=1, by=call.by)
     return call.answer(shown_member(call, audience, person))

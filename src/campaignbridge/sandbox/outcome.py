@@ -53,16 +53,22 @@ class Mailed:
         """Count the first `sent` receivers whose mail fared so."""
         return sum(1 for _ in self.those(fate, sent))
 
-    def settle(self, sent: int, at_ms: int) -> None:
-        """Let bounces, departures and complaints change the list, as they do when a delivery ends."""
+    def settle(self, sent: int, at_ms: int) -> list[tuple[Person, Person]]:
+        """Let bounces, departures and complaints change the list, as they do when a delivery ends.
+
+        Returns everybody who changed, as they were and as they are.
+        """
+        changed: list[tuple[Person, Person]] = []
         if not any(self.rates):
-            return
+            return changed
         for fate, status in _AFTERWARDS.items():
             for person in list(self.those(fate, sent)):
                 now = self.people.get(person.email)
                 if now is not None and now.status == "subscribed":
                     reason = "Abuse complaint" if fate == "abuse" else ""
-                    self.people.put(replace(now, status=status, changed_ms=at_ms, reason=reason))
+                    after = self.people.put(replace(now, status=status, changed_ms=at_ms, reason=reason))
+                    changed.append((now, after))
+        return changed
 
 
 def window(people: Iterator[Person], offset: int, count: int) -> list[Person]:

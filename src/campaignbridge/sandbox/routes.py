@@ -14,6 +14,7 @@ from campaignbridge.sandbox import (
     search,
     segments,
     tags,
+    webhooks,
 )
 from campaignbridge.sandbox.call import Call
 from campaignbridge.sandbox.wire import Response
@@ -56,6 +57,12 @@ _ROUTES: Mapping[str, Mapping[str, tuple[str, Handler]]] = {
     },
     rf"{_SEGMENT}/members/(?P<member>[^/]+)": {
         "DELETE": ("remove_segment_member", segments.remove_member),
+    },
+    f"{_LIST}/webhooks": {"GET": ("webhooks", webhooks.listing), "POST": ("add_webhook", webhooks.add)},
+    rf"{_LIST}/webhooks/(?P<webhook>[^/]+)": {
+        "GET": ("webhook_info", webhooks.one),
+        "PATCH": ("update_webhook", webhooks.update),
+        "DELETE": ("delete_webhook", webhooks.delete),
     },
     "/campaigns": {"GET": ("list_campaigns", campaigns.listing), "POST": ("create", campaigns.create)},
     _CAMPAIGN: {

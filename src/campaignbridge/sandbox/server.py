@@ -22,6 +22,7 @@ _LOOPBACK = ("127.0.0.1", "localhost")
 _CONNECTIONS = 128  # at once; one more is reset
 _IDLE_S = 60.0  # for a client that sends nothing
 _STOP_S = 5.0
+_CARRY_EVERY_S = 0.05
 _RESET = struct.pack("ii", 1, 0)  # SO_LINGER: on, zero seconds
 _METHODS = ("GET", "POST", "PUT", "PATCH", "DELETE")
 
@@ -42,6 +43,7 @@ class SandboxServer:
         self.sandbox = sandbox
         self._listener = _Listener(("127.0.0.1", port), sandbox)
         self._thread: threading.Thread | None = None
+        self._courier: threading.Thread | None = None
 
     @property
     def port(self) -> int:
@@ -54,6 +56,11 @@ class SandboxServer:
         return f"{self.control_url}{PREFIX}"
 
     @property
+    def resend_url(self) -> str:
+        """The base address of Resend's API."""
+        return self.control_url
+
+    @property
     def control_url(self) -> str:
         """The base address of the control API and the page."""
         return f"http://127.0.0.1:{self.port}"
@@ -64,7 +71,13 @@ class SandboxServer:
             target=self._listener.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True, name="sandbox"
         )
         self._thread.start()
+        self._courier = threading.Thread(target=self._carry, daemon=True, name="sandbox-webhooks")
+        self._courier.start()
         return self
+
+    def _carry(self) -> None:
+        while not self._listener.stopping.wait(_CARRY_EVERY_S):
+            self.sandbox.carry()
 
     def stop(self) -> None:
         """Stop listening, end delays, close every connection. Safe to call twice."""
@@ -73,6 +86,9 @@ class SandboxServer:
             self._thread.join(_STOP_S)
             self._thread = None
         self._listener.end()
+        if self._courier is not None:
+            self._courier.join(_STOP_S)
+            self._courier = None
 
     def release(self) -> None:
         """Close the connections whose answers are being withheld; the answers never arrive."""
@@ -179,7 +195,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             self.close_connection = True
             self._apply(Response(400), DELIVERED)
             return
-        if request.path == PREFIX or request.path.startswith(f"{PREFIX}/"):
+        if self.server.sandbox.owns(request):
             self._limited(request)
         else:
             self._apply(self.server.control.handle(request), DELIVERED)

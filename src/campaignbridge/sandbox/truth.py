@@ -33,7 +33,7 @@ _REQUESTS_KEPT = 50_000
 _BRACKETED = re.compile(r"\[([^\[\]]+)\]")
 _GENERATION = re.compile(r"\.g\d+$")
 _ADDRESS = re.compile(r"[^\s<>\[\]]+@[^\s<>\[\]]+")
-_PLAIN_SEGMENT = re.compile(r"[A-Za-z0-9._-]{0,24}")
+_PLAIN_SEGMENT = re.compile(r"[A-Za-z0-9._-]{0,24}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)

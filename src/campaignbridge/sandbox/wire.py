@@ -8,12 +8,23 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 BODY_LIMIT = 5 * 1024 * 1024  # bytes
 _QUERY_LIMIT = 64  # parameters
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 _ADDRESS = re.compile(r"[^@\s]{1,64}@[^@\s]+\.[^@\s.]+")
 
 
 def is_address(text: str) -> bool:
     """Say whether this looks like an e-mail address."""
     return len(text) <= 254 and _ADDRESS.fullmatch(text) is not None
+
+
+def is_loopback_url(url: str) -> bool:
+    """Say whether this is a plain http address on this machine."""
+    try:
+        parts = urlsplit(url)
+        host, _ = parts.hostname, parts.port
+    except ValueError:
+        return False
+    return parts.scheme == "http" and host in _LOOPBACK and url.isascii() and url.isprintable()
 
 
 @dataclass(frozen=True, slots=True)

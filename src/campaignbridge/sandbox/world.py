@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, fields, replace
 
 from campaignbridge.sandbox.behaviour import Behaviour
 from campaignbridge.sandbox.campaign import Campaign
+from campaignbridge.sandbox.hooks import Hooks
 from campaignbridge.sandbox.outcome import Mailed
 from campaignbridge.sandbox.roster import Roster
 from campaignbridge.sandbox.truth import Event, Kind, TruthLog
@@ -29,6 +30,7 @@ class Account:
 
     account_id: str
     name: str
+    provider: str = "mailchimp"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class World:
         self.truth = TruthLog()
         self.behaviour = Behaviour()
         self.roster = Roster()
+        self.hooks = Hooks()
         self.deliveries: dict[str, Mailed] = {}  # the last one of each campaign
         self._now_ms = now_ms
         self._seed = seed
@@ -114,6 +117,11 @@ class World:
             if key not in self._accounts:
                 self._accounts[key] = Account(self.digest("account", 25), name)
             return self._accounts[key]
+
+    def take_account(self, key: str, account: Account) -> Account:
+        """Let a key open this account, or return the one that it opens already."""
+        with self.lock:
+            return self._accounts.setdefault(key, account)
 
     def account(self, key: str) -> Account | None:
         """Return the account that a key opens."""
@@ -220,12 +228,13 @@ class World:
         self.truth.note(Event(at_ms, kind, audience.account_id, "", title, audience.id, people, by=by))
 
     def reset(self) -> None:
-        """Forget campaigns, segments, what is due, truth log and behaviour; keep accounts and lists."""
+        """Forget campaigns, segments, webhooks, what is due, truth log and behaviour; keep accounts and lists."""
         with self.lock:
             self._campaigns.clear()
             self._history.clear()
             self._due.clear()
             self.deliveries.clear()
+            self.hooks.reset()
             self.roster.reset({item.id: (item.members, item.created_ms) for item in self._lists.values()})
             self.truth = TruthLog()
             self.behaviour = Behaviour()

@@ -28,6 +28,8 @@ class Dossier:
     content_holder: str | None  # another campaign that holds this content for this audience
     installation: str
     now: int
+    paused: bool = False  # the installation is a copy that nobody has adopted
+    delivered: bool = False  # a send or schedule of the present generation was ever issued
 
     @property
     def stem(self) -> str:
@@ -131,6 +133,8 @@ class Campaigns:
             content_holder=row["content_holder"],
             installation=row["installation"],
             now=row["now"],
+            paused=row["paused_since"] is not None,
+            delivered=bool(row["delivered"]),
         )
 
     def snapshot(self, campaign: Campaign) -> Snapshot:
@@ -297,6 +301,19 @@ class Campaigns:
         """Flag a person while the watch goes on; False when somebody changed the campaign since it was read."""
         return self._tx.run("campaigns.flag", id=campaign.id, version=campaign.version, flag=flag) == 1
 
+    def next_generation(self, campaign: Campaign, state: State) -> bool:
+        """Give the campaign a new generation; False unless the present one is retired, and nobody was faster."""
+        return (
+            self._tx.run(
+                "campaigns.next_generation",
+                id=campaign.id,
+                version=campaign.version,
+                generation=campaign.generation,
+                state=state.value,
+            )
+            == 1
+        )
+
     def postpone(self, campaign_id: str, flag: str, *, look_in_ms: int) -> bool:
         """Put off a look that failed, and flag a person; False when nothing is due to be looked at."""
         return self._tx.run("campaigns.postpone", id=campaign_id, flag=flag, look_in_ms=look_in_ms) == 1
@@ -304,6 +321,10 @@ class Campaigns:
     def unwatched(self, *, most: int) -> list[tuple[str, int]]:
         """Return campaigns that are to be looked at and have no job that will, each with its time."""
         return [(row["id"], row["look_at"]) for row in self._tx.all("campaigns.unwatched", most_literal=most)]
+
+    def look_again(self) -> list[str]:
+        """Have everything looked at that moves by itself or has an open request; return the campaigns."""
+        return [row["id"] for row in self._tx.all("campaigns.look_again")]
 
     def stop_connection(self, connection_id: str, reason: str) -> int:
         """Stop every watch of a connection; return how many there were."""

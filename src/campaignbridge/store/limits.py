@@ -7,6 +7,9 @@ ORDINARY_SLOTS = 6  # the rest is kept for urgent calls
 OPENS_AT = 5  # failures in a row
 FIRST_PAUSE_MS = 30_000
 LONGEST_PAUSE_MS = 600_000
+SECOND_US = (
+    1_025_000  # a little slower than allowed: calls that were delayed on their way may come closer together
+)
 
 
 class Limits:
@@ -31,6 +34,20 @@ class Limits:
             highest=SLOTS if urgent else ORDINARY_SLOTS,
         )
         return None if row is None else int(row["slot"])
+
+    def turn(self, account: str, *, calls_per_s: int, within_ms: int) -> int | None:
+        """Take the next turn at the account's rate, or at `calls_per_s` while none is set; return the wait (ms).
+
+        None when it would be more than `within_ms` away, or the account's rows were never made.
+        """
+        row = self._tx.one(
+            "limits.turn", account=account, calls_per_s=calls_per_s, within_ms=within_ms, second_us=SECOND_US
+        )
+        return None if row is None else max(0, -(-int(row["wait_us"]) // 1000))
+
+    def set_rate(self, account: str, calls_per_s: int | None) -> None:
+        """Set how many calls a second the account may be asked; None for the provider's own limit."""
+        self._tx.run("limits.set_rate", account=account, calls_per_s=calls_per_s)
 
     def leave(self, account: str, slot: int, *, holder: str) -> None:
         """Give a slot back, if it is still ours."""

@@ -113,9 +113,7 @@ class Ramps:
         held = self._tx.run(
             "waves.hold_job", job_id=run.job_id, fence=run.fence, holder=run.holder, need_ms=need_ms
         )
-        allowed = self._tx.run(
-            "ramps.allow", ramp_id=run.ramp_id, wave_id=run.wave_id, run_id=run.run_id
-        )
+        allowed = self._tx.run("ramps.allow", ramp_id=run.ramp_id, wave_id=run.wave_id, run_id=run.run_id)
         return held == 1 and allowed == 1
 
     def log(

@@ -82,6 +82,32 @@ class Remotes:
             == 1
         )
 
+    def start_retiring(
+        self, remote: RemoteCampaign, lease: Lease, *, limit_ms: int, need_ms: int
+    ) -> int | None:
+        """Announce that it is being made unsendable, as an upload is announced; it is never sent from here on."""
+        row = self._tx.one(
+            "remotes.start_retiring",
+            campaign_id=remote.campaign_id,
+            generation=remote.generation,
+            limit_ms=limit_ms,
+            need_ms=need_ms,
+            key=lease.key,
+            fence=lease.fence,
+            holder=lease.holder,
+        )
+        return row["writing_until"] if row else None
+
+    def retired(self, remote: RemoteCampaign) -> bool:
+        """Record that it was made unsendable; False when it is known to have gone, or is retired already."""
+        return (
+            self._tx.run("remotes.retired", campaign_id=remote.campaign_id, generation=remote.generation) == 1
+        )
+
+    def spend(self, remote: RemoteCampaign) -> None:
+        """Record that this generation is never sent: a request of it may still be under way somewhere."""
+        self._tx.run("remotes.spend", campaign_id=remote.campaign_id, generation=remote.generation)
+
     def observe(
         self,
         remote: RemoteCampaign,
@@ -100,13 +126,24 @@ class Remotes:
             generation=remote.generation,
             status=seen.status.value if seen else remote.observed_status,
             raw_status=seen.raw_status if seen else remote.raw_status,
-            recipient_count=seen.recipient_count if seen else remote.recipient_count,
+            recipient_count=remote.recipient_count
+            if seen is None or seen.recipient_count is None
+            else seen.recipient_count,
             emails_sent=seen.emails_sent if seen else remote.emails_sent,
             reconciled=int(reconciled),
             went=int(went),
             negative_attempt=attempt_id,
             negative_verdict=verdict.value if verdict else None,
             absent_at=absent_at,
+        )
+
+    def counted(self, remote: RemoteCampaign, recipients: int) -> None:
+        """Keep how many people the audience had when it was last counted apart."""
+        self._tx.run(
+            "remotes.counted",
+            campaign_id=remote.campaign_id,
+            generation=remote.generation,
+            recipients=recipients,
         )
 
     def accepted(self, campaign_id: str, generation: int, *, status: str, went: bool) -> None:
@@ -148,4 +185,6 @@ def remote_of(row: Row) -> RemoteCampaign | None:
         emails_sent=row["emails_sent"],
         observed_at=row["observed_at"],
         reconciled_at=row["reconciled_at"],
+        spent=bool(row["spent"]),
+        retiring_at=row["retiring_at"],
     )

@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from campaignbridge.domain.connection import Connection, Sealed, Secret
 from campaignbridge.domain.errors import InvalidInput
 
+CONNECTION_KEY = "connection key"
 KEY_BYTES = 32
 NONCE_BYTES = 12
 MAX_RING = 20
@@ -89,9 +90,16 @@ class Vault:
         return "Vault(...)"
 
     def seal(
-        self, key: Secret, *, installation: str, connection_id: str, provider: str, base_url: str | None
+        self,
+        key: Secret,
+        *,
+        installation: str,
+        connection_id: str,
+        provider: str,
+        base_url: str | None,
+        use: str = CONNECTION_KEY,
     ) -> Sealed:
-        """Return the key sealed for one row, under the ring's first key."""
+        """Return the key sealed for one row and one use, under the ring's first key."""
         ring = self._keys()
         if not ring.ids:
             raise InvalidInput(
@@ -102,7 +110,7 @@ class Vault:
         cipher = ring.cipher(key_id)
         assert cipher is not None
         nonce = os.urandom(NONCE_BYTES)
-        bound = _bound(key_id, installation, connection_id, provider, base_url)
+        bound = _bound(use, key_id, installation, connection_id, provider, base_url)
         box = nonce + cipher.encrypt(nonce, key.reveal().encode(), bound)
         return Sealed(key_id, base64.b64encode(box).decode(), installation)
 
@@ -110,6 +118,10 @@ class Vault:
         """Return a connection's stored key. Raises `InvalidInput`: another process may have the ring for it."""
         sealed = connection.sealed
         assert sealed is not None, "it has a stored key"
+        return self.open_box(sealed, connection, use=CONNECTION_KEY)
+
+    def open_box(self, sealed: Sealed, connection: Connection, *, use: str) -> Secret:
+        """Return what was sealed for this connection and this use; raises as `open` does."""
         cipher = self._keys().cipher(sealed.key_id)
         if cipher is None:
             raise InvalidInput(
@@ -118,7 +130,7 @@ class Vault:
                 command=f"campaignbridge connections replace-key {_word(connection.label)}",
             )
         bound = _bound(
-            sealed.key_id, sealed.installation, connection.id, connection.provider, connection.base_url
+            use, sealed.key_id, sealed.installation, connection.id, connection.provider, connection.base_url
         )
         try:
             box = base64.b64decode(sealed.box, validate=True)
@@ -140,9 +152,11 @@ class Vault:
         return self._ring
 
 
-def _bound(key_id: str, installation: str, connection_id: str, provider: str, base_url: str | None) -> bytes:
+def _bound(  # noqa: PLR0917  the list is the point
+    use: str, key_id: str, installation: str, connection_id: str, provider: str, base_url: str | None
+) -> bytes:
     # A JSON list: no two rows have the same text.
-    return json.dumps(["connection key", 1, key_id, installation, connection_id, provider, base_url]).encode()
+    return json.dumps([use, 1, key_id, installation, connection_id, provider, base_url]).encode()
 
 
 def _decoded(encoded: str) -> bytes | None:

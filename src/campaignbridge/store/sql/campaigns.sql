@@ -42,7 +42,7 @@ SELECT c.id, c.name, c.connection_id, c.audience, c.state, c.version, c.revision
     c.look_at, c.scheduled_for, c.stopped_reason, c.flag, c.state_changed_at, c.created_at,
     k.account, k.provider, k.label, k.account_label, k.base_url, k.key_env, k.key_id,
     k.key_sealed, k.verified_at, k.refused_at, k.refused_code, k.disconnected_at,
-    r.remote_id, r.observed_status, r.raw_status, r.content_pending, r.writing_until, r.went, r.retired_at,
+    r.remote_id, r.observed_status, r.raw_status, r.content_pending, r.writing_until, r.went, r.retired_at, r.spent, r.retiring_at,
     r.negative_attempt, r.negative_verdict, r.negative_answered_at, r.absent_at, r.recipient_count,
     r.emails_sent, r.observed_at, r.reconciled_at,
     a.operation AS attempt_operation, a.key AS attempt_key, a.request_hash AS attempt_request_hash,
@@ -51,7 +51,9 @@ SELECT c.id, c.name, c.connection_id, c.audience, c.state, c.version, c.revision
     a.created_at AS attempt_created_at, a.answered_at AS attempt_answered_at,
     a.error_code AS attempt_error_code, a.schedule_at AS attempt_schedule_at,
     h.campaign_id AS content_holder, c.wave_id, w.label AS wave_label, p.slug AS ramp_slug,
-    i.id AS installation, now_ms() AS now
+    CASE WHEN EXISTS (SELECT 1 FROM attempts d WHERE d.campaign_id = c.id AND d.generation = c.generation
+        AND d.operation IN ('send', 'schedule')) THEN 1 ELSE 0 END AS delivered,
+    i.id AS installation, i.paused_since, now_ms() AS now
 FROM campaigns c
 JOIN connections k ON k.id = c.connection_id
 JOIN installation i ON i.one = 1
@@ -105,13 +107,15 @@ WHERE id = :id AND version = :version
 
 -- name: claim
 -- The intent: nobody changed the campaign since its checks, nothing of it is unresolved, and from now on
--- the request has an owner, the watch. What is to be delivered isn't known to have gone already.
+-- the request has an owner, the watch. What is to be delivered isn't known to have gone already, is no generation whose
+-- send was in doubt, and isn't being retired.
 UPDATE campaigns
 SET open_attempt = :attempt_id, version = version + 1, look_at = :look_at, stopped_reason = NULL,
     flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE NULL END
 WHERE id = :id AND version = :version AND state = :from_state AND open_attempt IS NULL
     AND (:delivers = 0 OR NOT EXISTS (SELECT 1 FROM remote_campaigns r
-        WHERE r.campaign_id = campaigns.id AND r.generation = campaigns.generation AND r.went = 1))
+        WHERE r.campaign_id = campaigns.id AND r.generation = campaigns.generation
+            AND (r.went = 1 OR r.spent = 1 OR r.retiring_at IS NOT NULL)))
 
 -- name: settle
 -- The open attempt is this one, so its outcome is recorded once; the version may have moved by nobody else
@@ -157,6 +161,13 @@ WHERE id = :id AND version = :version
 UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
 WHERE id = :id AND open_attempt IS NULL AND state NOT IN ('sent', 'cancelled', 'archived')
 
+-- name: look_again
+-- For a copy that becomes the real one: all that moves by itself or has an open request, also where looking had
+-- stopped, since what was known then may be out of date. A look can only read.
+UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
+WHERE open_attempt IS NOT NULL OR state IN ('scheduled', 'sending', 'unknown')
+RETURNING id
+
 -- name: alarm
 -- For a possible double: flags a person, and has it looked at unless it is finished or a request is open. It is
 -- a version of its own, so that whoever is checking or looking just now starts anew. The graver flag stays.
@@ -190,6 +201,17 @@ WHERE look_at IS NOT NULL
         AND jobs.state IN ('queued', 'claimed'))
 ORDER BY look_at, id
 LIMIT :most_literal
+
+-- name: next_generation
+-- The present generation was made unsendable with a definite answer, in this transaction; nobody changed the
+-- campaign since it was looked at, and no request of it is unresolved.
+UPDATE campaigns
+SET generation = generation + 1, state = :state, version = version + 1, look_at = NULL, stopped_reason = NULL,
+    scheduled_for = NULL, flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE NULL END,
+    state_changed_at = CASE WHEN state = :state THEN state_changed_at ELSE now_ms() END
+WHERE id = :id AND version = :version AND open_attempt IS NULL AND generation = :generation
+    AND EXISTS (SELECT 1 FROM remote_campaigns r WHERE r.campaign_id = campaigns.id
+        AND r.generation = campaigns.generation AND r.retired_at IS NOT NULL AND r.went = 0)
 
 -- name: stop_connection
 -- The key is refused: nobody asks with it again until it works. What was to be looked at waits for a person.

@@ -46,3 +46,16 @@ SET failures = failures + 1,
         WHEN failures + 1 - :opens_at > 4 THEN now_ms() + :longest_ms
         ELSE now_ms() + :first_ms * (1 + (failures + 1 - :opens_at) * (failures + 1 - :opens_at)) END
 WHERE account = :account
+
+-- name: turn
+-- One request's turn: right after the last one that was given out, or now. Given out only while it is near enough;
+-- whoever waits for the row gets the turn after.
+UPDATE account_limits
+SET turn_us = CASE WHEN turn_us > now_ms() * 1000 THEN turn_us ELSE now_ms() * 1000 END
+    + :second_us / coalesce(calls_per_s, CAST(:calls_per_s AS bigint))
+WHERE account = :account AND turn_us <= (now_ms() + :within_ms) * 1000
+RETURNING turn_us - :second_us / coalesce(calls_per_s, CAST(:calls_per_s AS bigint)) - now_ms() * 1000 AS wait_us
+
+-- name: set_rate
+-- By key; NULL for the provider's own limit.
+UPDATE account_limits SET calls_per_s = CAST(:calls_per_s AS bigint) WHERE account = :account

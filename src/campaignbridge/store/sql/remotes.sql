@@ -16,12 +16,13 @@ WHERE campaign_id = :campaign_id AND generation = :generation
 
 -- name: start_writing
 -- From here until the settle window after it, an upload of ours may still land. The lock is ours for as long
--- as the upload may take; an earlier upload that may land even later keeps its time.
+-- as the upload may take; an earlier upload that may land even later keeps its time. A paused copy uploads nothing.
 UPDATE remote_campaigns
 SET writing_until = CASE WHEN writing_until > now_ms() + :limit_ms THEN writing_until ELSE now_ms() + :limit_ms END
 WHERE campaign_id = :campaign_id AND generation = :generation
     AND EXISTS (SELECT 1 FROM locks WHERE key = :key AND fence = :fence AND holder = :holder
         AND held_until >= now_ms() + :need_ms)
+    AND NOT EXISTS (SELECT 1 FROM installation WHERE paused_since IS NOT NULL)
 RETURNING writing_until
 
 -- name: stop_writing
@@ -63,3 +64,28 @@ WHERE campaign_id = :campaign_id AND generation = :generation
 UPDATE remote_campaigns SET absent_at = CASE WHEN :fresh = 1 THEN now_ms() ELSE absent_at END
 WHERE campaign_id = :campaign_id AND generation = :generation
 RETURNING absent_at, now_ms() AS now
+
+-- name: counted
+-- By the owner of the lock, just before the draft is read back for a delivery.
+UPDATE remote_campaigns SET recipient_count = :recipients
+WHERE campaign_id = :campaign_id AND generation = :generation
+
+-- name: start_retiring
+-- As `start_writing`: the lock is ours for as long as the call may take. It is never sent from here on, whatever
+-- comes of the call.
+UPDATE remote_campaigns
+SET writing_until = CASE WHEN writing_until > now_ms() + :limit_ms THEN writing_until ELSE now_ms() + :limit_ms END,
+    retiring_at = coalesce(retiring_at, now_ms())
+WHERE campaign_id = :campaign_id AND generation = :generation
+    AND EXISTS (SELECT 1 FROM locks WHERE key = :key AND fence = :fence AND holder = :holder
+        AND held_until >= now_ms() + :need_ms)
+RETURNING writing_until
+
+-- name: retired
+-- By the owner of the lock, after a definite answer. What is known to have gone is never retired.
+UPDATE remote_campaigns SET retired_at = now_ms(), retiring_at = coalesce(retiring_at, now_ms())
+WHERE campaign_id = :campaign_id AND generation = :generation AND retired_at IS NULL AND went = 0
+
+-- name: spend
+-- A send or schedule of it was settled as not applied; a provider with `retire` gets a new draft instead.
+UPDATE remote_campaigns SET spent = 1 WHERE campaign_id = :campaign_id AND generation = :generation

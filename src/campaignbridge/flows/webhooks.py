@@ -1,0 +1,231 @@
+"""Webhooks in: what a provider posts is stored first, looked at later, and only ever brings a reading forward.
+
+Receiving, while the provider waits for its answer:
+1. The address names a connection and a secret. The secret's hash is compared in constant time, also where there
+   is no such connection; whatever doesn't fit leaves no row and gets the same answer.
+2. Where the provider signs, the raw body's signature and its age are checked.
+3. The body is read. What is of no use to us isn't kept. An address is kept as a hash only.
+4. One transaction stores what came in at the same time, but for what is known by its natural key, and queues the
+   job. Only when it is committed is the provider told that we have it; it repeats what it has no such answer for.
+
+Later, in a job that can be run again at any time, each event in a transaction of its own:
+5. The remote id is matched to a campaign of the same account. An unknown one is parked, a foreign one ignored.
+6. The campaign's watch is woken, at most once a minute. It reads at the provider, and judges what it reads by the
+   same rules as ever: no event settles anything, and none leads to a delivery.
+
+A verified event does two things more. That something was sent rules out "not applied": a draft that is read after
+it is a contradiction, for a person, and can't be sent again. And it starts a stopped watch. An unsigned one proves no
+more than that somebody knows the address.
+"""
+
+import hashlib
+import hmac
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from campaignbridge.domain.cadence import after_event
+from campaignbridge.domain.campaign import TERMINAL
+from campaignbridge.domain.errors import InvalidInput
+from campaignbridge.domain.job import Again, Done, Handler, Job, JobOutcome, Request
+from campaignbridge.domain.webhook import EventKind, Heard, Unheard
+from campaignbridge.flows.wiring import Wiring
+from campaignbridge.store.unit import Unit
+from campaignbridge.store.vault import Vault
+from campaignbridge.store.webhooks import Endpoint, Match, StoredEvent
+
+SIGNING_KEY = "webhook signing key"
+MOST_WAITING = 5_000  # of one connection, not looked at yet: more are refused, and the provider repeats them
+MOST_PARKED = 1_000  # of one connection, waiting for their campaign: the oldest are given up
+MOST_SETTLED = 20_000  # of one connection, kept to know a repeated one by
+KEEP_PARKED_MS = 7 * 24 * 3_600_000
+KEEP_SETTLED_MS = 7 * 24 * 3_600_000
+BATCH = 50
+PURGE_CHUNK = 500
+SHORTLY_MS = 15_000  # the campaign is being worked on
+_ID = re.compile(r"[a-z0-9_]{1,64}")
+_NOBODYS = hashlib.sha256(b"").hexdigest()
+_OF_THE_CONNECTION = frozenset({"credential_refused", "other_account"})  # why a watch stopped
+_TERMINAL = frozenset(state.value for state in TERMINAL)
+
+
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """One request as it came in. Header names are lower-case; the body is raw."""
+
+    connection_id: str
+    secret: str = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+
+
+class Reception(StrEnum):
+    """What became of a request."""
+
+    STORED = "stored"
+    KNOWN = "known"  # it is stored already
+    OF_NO_USE = "of_no_use"  # right, and nothing that we keep
+    UNREADABLE = "unreadable"  # on the right address, and no event
+    UNKNOWN = "unknown"  # no such address, or not signed as it must be
+    NO_KEY = "no_key"  # what it is signed with can't be opened by this process: nothing is stored
+    FULL = "full"  # too many wait: nothing is stored
+
+
+def hash_of(secret: str) -> str:
+    """Return what is stored of an address's secret; it has 200 bits, so no slow hash is needed."""
+    return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
+
+
+def receive(wiring: Wiring, vault: Vault, posted: Sequence[Posted]) -> list[Reception]:
+    """Store what was posted, all of it in one transaction; return what became of each, in order.
+
+    Raises `StoreGone`: then nothing of it may be stored.
+    """
+    with wiring.store.reading() as unit:
+        known = sorted({one.connection_id for one in posted if _ID.fullmatch(one.connection_id)})
+        endpoints = {one: unit.webhooks.endpoint(one) for one in known}
+    judged = [_judge(wiring, vault, one, endpoints.get(one.connection_id)) for one in posted]
+    events = {number: event for number, event in enumerate(judged) if isinstance(event, StoredEvent)}
+    stored = _keep(wiring, events) if events else {}
+    return [stored[number] if isinstance(one, StoredEvent) else one for number, one in enumerate(judged)]
+
+
+def _judge(
+    wiring: Wiring, vault: Vault, posted: Posted, endpoint: Endpoint | None
+) -> StoredEvent | Reception:
+    """Return what is to be stored of a request, or why nothing is."""
+    expected = _NOBODYS if endpoint is None else endpoint.secret_hash
+    fits = hmac.compare_digest(hash_of(posted.secret), expected)
+    reader = None if endpoint is None else wiring.webhook_reader(endpoint.connection.provider)
+    if not fits or endpoint is None or reader is None:
+        return Reception.UNKNOWN
+    if endpoint.signing is not None:
+        try:
+            key = vault.open_box(endpoint.signing, endpoint.connection, use=SIGNING_KEY)
+        except InvalidInput:
+            return Reception.NO_KEY
+        if not reader.is_authentic(posted.headers, posted.body, key, endpoint.now):
+            return Reception.UNKNOWN
+    heard = reader.parse_webhook(posted.headers, posted.body)
+    if isinstance(heard, Unheard):
+        return Reception.OF_NO_USE if heard is Unheard.OF_NO_USE else Reception.UNREADABLE
+    return _to_store(endpoint, posted.secret, heard)
+
+
+def _keep(wiring: Wiring, events: Mapping[int, StoredEvent]) -> dict[int, Reception]:
+    """Store events by their number, and queue the jobs. Sorted by key, so that two of these can't deadlock."""
+    found: dict[int, Reception] = {}
+    fresh: set[str] = set()
+    with wiring.store.unit() as unit:
+        for connection_id in sorted({event.connection_id for event in events.values()}):
+            unit.webhooks.heard(connection_id)
+        for number, event in sorted(events.items(), key=lambda item: item[1].order):
+            if unit.webhooks.keep(event, most=MOST_WAITING):
+                fresh.add(event.connection_id)
+                found[number] = Reception.STORED
+            else:
+                found[number] = Reception.KNOWN if unit.webhooks.is_known(event) else Reception.FULL
+        for connection_id in sorted(fresh):
+            unit.jobs.enqueue(wiring.new_id("job"), webhooks_request(connection_id))
+    return found
+
+
+def _to_store(endpoint: Endpoint, secret: str, heard: Heard) -> StoredEvent:
+    """Return what is kept of an event. An address's hash is keyed by the secret, which the store doesn't have."""
+    subject = heard.remote_id
+    if heard.kind is not EventKind.CAMPAIGN:
+        subject = hmac.new(secret.encode(), heard.address.lower().encode(), hashlib.sha256).hexdigest()
+    return StoredEvent(
+        connection_id=endpoint.connection.id,
+        kind=heard.kind.value,
+        audience=heard.audience,
+        subject=subject,
+        fired_at=heard.fired_at,
+        remote_id=heard.remote_id or None,
+        status=heard.status,
+        verified=endpoint.signing is not None,
+    )
+
+
+def webhooks_request(connection_id: str) -> Request:
+    """Return the job that looks at the events of one connection; one unfinished at a time."""
+    return Request(type="process_webhooks", target=f"connection:{connection_id}", max_attempts=50)
+
+
+def webhooks_handler(wiring: Wiring) -> Handler:
+    """Return the handler of `process_webhooks` jobs."""
+    return Handler(type="process_webhooks", run=lambda job: process(wiring, job), retry_safe=True)
+
+
+def process(wiring: Wiring, job: Job) -> JobOutcome:
+    """Look at a batch of events that are due; return when there is something to do again."""
+    connection_id = job.target.partition(":")[2]
+    with wiring.store.reading() as unit:
+        events = unit.webhooks.due(connection_id, most=BATCH)
+    for event in events:
+        with wiring.store.unit() as unit:
+            _look_at(wiring, unit, event)
+    with wiring.store.unit() as unit:
+        unit.webhooks.overflow(connection_id, most=MOST_PARKED, chunk=PURGE_CHUNK)
+        unit.webhooks.purge(connection_id, keep_ms=KEEP_SETTLED_MS, chunk=PURGE_CHUNK)
+        unit.webhooks.trim(connection_id, most=MOST_SETTLED, chunk=PURGE_CHUNK)
+        next_at = unit.webhooks.next_at(connection_id, keep_ms=KEEP_SETTLED_MS)
+    return Done() if next_at is None else Again(at=next_at)
+
+
+def _look_at(wiring: Wiring, unit: Unit, event: StoredEvent) -> None:
+    if event.kind != EventKind.CAMPAIGN:
+        unit.webhooks.settle(event, "noted")
+        return
+    match = unit.webhooks.match(event)
+    if match is None:
+        if not unit.webhooks.park(event, keep_ms=KEEP_PARKED_MS):
+            unit.webhooks.settle(event, "unmatched")
+        return
+    outcome = _without_waking(event, match)
+    if event.verified and event.status == "sent" and outcome != "foreign":
+        unit.webhooks.vouch(match)
+    if outcome is not None:
+        unit.webhooks.settle(event, outcome)
+    elif match.busy:
+        unit.webhooks.defer(event, delay_ms=SHORTLY_MS)
+    else:
+        _wake(wiring, unit, event, match)
+
+
+def _without_waking(event: StoredEvent, match: Match) -> str | None:
+    """Return why an event wakes nothing, ever; None when it may."""
+    elsewhere = bool(event.audience) and match.audience.partition(":")[0] != event.audience
+    if not match.ours or (match.present and elsewhere):
+        return "foreign"
+    if not match.present:
+        return "superseded"  # of a draft that has been replaced since
+    if match.state in _TERMINAL:
+        return "finished"
+    if match.stopped_reason is not None and (
+        not event.verified or match.stopped_reason in _OF_THE_CONNECTION
+    ):
+        return "stopped"
+    return None
+
+
+def _wake(wiring: Wiring, unit: Unit, event: StoredEvent, match: Match) -> None:
+    slot = after_event(woken_at=match.woken_at, now_ms=match.now)
+    if match.look_at is not None and match.look_at <= slot:
+        unit.webhooks.settle(event, "soon")  # the look that is to come anyway begins after the event
+        wiring.wake_watch(unit, match.campaign_id, in_ms=match.look_at - match.now)
+        return
+    if not unit.webhooks.wake(match, slot=slot, verified=event.verified):
+        unit.webhooks.defer(event, delay_ms=SHORTLY_MS)  # somebody was faster
+        return
+    unit.webhooks.settle(event, "woke")
+    wiring.wake_watch(unit, match.campaign_id, in_ms=slot - match.now)
+    unit.events.add(
+        "webhook_heard",
+        campaign_id=match.campaign_id,
+        actor=None,
+        provider_says=event.status,
+        verified=event.verified,
+        restarted=match.stopped_reason is not None,
+    )

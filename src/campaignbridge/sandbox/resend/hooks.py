@@ -1,0 +1,69 @@
+"""What Resend's webhooks are told: word of single mails, as JSON. How they are signed is in `courier`."""
+
+import base64
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from campaignbridge.sandbox.campaign import Campaign
+from campaignbridge.sandbox.people import Person
+from campaignbridge.sandbox.world import World
+
+EVENTS = (
+    "email.sent",
+    "email.scheduled",
+    "email.delivered",
+    "email.delivery_delayed",
+    "email.complained",
+    "email.bounced",
+    "email.opened",
+    "email.clicked",
+    "email.failed",
+    "email.suppressed",
+)
+MOST_TOLD = 200  # people of one delivery
+_FATES = {"hard": "email.bounced", "soft": "email.bounced", "abuse": "email.complained"}
+
+
+def new_key(digits: str) -> str:
+    """Return a signing secret as svix writes it."""
+    return "whsec_" + base64.b64encode(digits.encode()).decode()
+
+
+def mails(world: World, ended: Campaign, at_ms: int) -> None:
+    """Tell of the first mails of a delivery that ended: sent, then what became of each."""
+    mailed = world.deliveries.get(ended.id)
+    if mailed is None or not world.hooks.of_list(ended.list_id):
+        return
+    for person in mailed.page(0, MOST_TOLD, mailed.size):
+        fate = mailed.fate(person)
+        for kind in ("email.sent", _FATES.get(fate, "email.delivered")):
+            world.hooks.announce(
+                kind,
+                ended.list_id,
+                _data(ended, person, fate, kind, at_ms),
+                at_ms,
+                source="api",
+                lag_ms=world.behaviour.webhook_lag_ms,
+            )
+
+
+def moment(at_ms: int) -> str:
+    """Write a time as events do."""
+    stamp = datetime.fromtimestamp(at_ms / 1000, tz=UTC)
+    return stamp.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def _data(ended: Campaign, person: Person, fate: str, kind: str, at_ms: int) -> Mapping[str, Any]:
+    data: dict[str, Any] = {
+        "broadcast_id": ended.id,
+        "email_id": person.hash,
+        "created_at": moment(at_ms),
+        "from": ended.text("from"),
+        "to": [person.email],
+        "subject": ended.text("subject_line"),
+    }
+    if kind == "email.bounced":
+        bounce = "Permanent" if fate == "hard" else "Transient"
+        data["bounce"] = {"type": bounce, "subType": "General", "message": "made up"}
+    return data
