@@ -281,7 +281,8 @@ class Resend:
         self, line: ports.Line, name: str, *, audience: str, limit_ms: int
     ) -> Outcome[FoundSegment]:
         """Create a segment of the account. Names aren't unique at Resend."""
-        wire.require_segment(audience)
+        if audience:
+            wire.require_segment(audience)
         made = self._speech.say(
             line, "POST", "/segments", {"name": name}, wire.is_own_id, status=201, limit_ms=limit_ms
         )
@@ -289,7 +290,8 @@ class Resend:
 
     def find_segment(self, name: str, *, audience: str, limit_ms: int) -> Outcome[Listing[FoundSegment]]:
         """Find the segments of this name among all of the account, oldest first."""
-        wire.require_segment(audience)
+        if audience:  # segments stand alone here
+            wire.require_segment(audience)
         listed = self._listing(listings.named_segments(name), limit_ms=limit_ms)
         if not isinstance(listed, Accepted):
             return listed
