@@ -24,6 +24,13 @@ def _column(name: str, help: str) -> Any:  # noqa: A002  Typer's word
     )
 
 
+Yes = Annotated[bool, typer.Option("--yes", help="Import without asking.")]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", envvar="CAMPAIGNBRIDGE_IMPORT_ENCODING", help="If it isn't UTF-8, such as cp1252."
+    ),
+]
 File = Annotated[str, typer.Argument(metavar="FILE", help="A CSV, TSV, NDJSON or Parquet file.")]
 
 
@@ -37,14 +44,7 @@ def import_(  # noqa: PLR0917  Typer hands them over by name
             help="Into which audience; made if it is new.",
         ),
     ],
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            envvar="CAMPAIGNBRIDGE_IMPORT_ENCODING",
-            help="If it isn't UTF-8, such as cp1252.",
-        ),
-    ] = None,
+    encoding: Encoding = None,
     delimiter: Annotated[
         str | None,
         typer.Option(
@@ -54,7 +54,7 @@ def import_(  # noqa: PLR0917  Typer hands them over by name
     email: Annotated[str | None, _column("email", "The column with the addresses.")] = None,
     locale: Annotated[str | None, _column("locale", "The column with the languages.")] = None,
     zone: Annotated[str | None, _column("zone", "The column with the time zones.")] = None,
-    yes: Annotated[bool, typer.Option("--yes", help="Import without asking.")] = False,
+    yes: Yes = False,
 ) -> None:
     """Bring people in from a file, after showing what was found in it.
 
