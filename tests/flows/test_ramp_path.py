@@ -1,6 +1,5 @@
 """A ramp from its first wave to its end: each person in one wave, and mailed once."""
 
-
 from campaignbridge.domain.ramp import Closed
 
 pytest_plugins = ["support.stores", "support.world", "support.resend", "support.ramps"]
@@ -19,6 +18,7 @@ def test_a_ramp_mails_its_waves_day_by_day_and_everybody_once(ramp):
         ("wave-2", Closed.SENT),
     ]
     assert ramp.world.sends() == 2
+    assert ramp.nobody_twice() == 250
     ramp.world.later(hours=24)
     assert ramp.tick() == "complete"
     assert ramp.ramp().facts.ended == "complete"
