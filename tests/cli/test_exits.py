@@ -23,8 +23,9 @@ EXPECTED = {
     2: {"usage", "confirmation_required"},
     3: {"not_found", "forbidden", "invalid_input", "validation_failed", "conflict", "invalid_state"}
     | {"approval_not_allowed", "idempotency_conflict", "already_sent_elsewhere", "audience_drift"}
+    | {"encoding_unclear", "nothing_imported"}
     | {"store_unusable"},
-    4: {"locked", "in_progress", "refresh_in_progress"}
+    4: {"locked", "import_in_progress", "in_progress", "refresh_in_progress"}
     | {"lease_lost", "rate_limited", "persistence_failed", "address_in_use"},
     5: {"reconciliation_required", "test_unconfirmed"},
     6: {"provider_failed"},

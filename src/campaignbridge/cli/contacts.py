@@ -18,10 +18,9 @@ if TYPE_CHECKING:
 CELL = 24
 
 
-def _column(name: str, help: str) -> Any:  # noqa: A002  Typer's word
-    return typer.Option(
-        f"--{name}", metavar="COLUMN", envvar=f"CAMPAIGNBRIDGE_IMPORT_{name.upper()}", help=help
-    )
+def _said(name: str, metavar: str, help: str) -> Any:  # noqa: A002  Typer's word
+    twin = f"CAMPAIGNBRIDGE_IMPORT_{name.upper()}"
+    return typer.Option(f"--{name}", metavar=metavar, envvar=twin, help=help)
 
 
 def import_(  # noqa: PLR0917  Typer hands them over by name
@@ -34,23 +33,11 @@ def import_(  # noqa: PLR0917  Typer hands them over by name
             help="Into which audience; made if it is new.",
         ),
     ],
-    encoding: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            envvar="CAMPAIGNBRIDGE_IMPORT_ENCODING",
-            help="If it isn't UTF-8, such as cp1252.",
-        ),
-    ] = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHAR", envvar="CAMPAIGNBRIDGE_IMPORT_DELIMITER", help="If another was found than it is."
-        ),
-    ] = None,
-    email: Annotated[str | None, _column("email", "The column with the addresses.")] = None,
-    locale: Annotated[str | None, _column("locale", "The column with the languages.")] = None,
-    zone: Annotated[str | None, _column("zone", "The column with the time zones.")] = None,
+    encoding: Annotated[str | None, _said("encoding", "NAME", "If it isn't UTF-8, such as cp1252.")] = None,
+    delimiter: Annotated[str | None, _said("delimiter", "CHAR", "If another was found than it is.")] = None,
+    email: Annotated[str | None, _said("email", "COLUMN", "The column with the addresses.")] = None,
+    locale: Annotated[str | None, _said("locale", "COLUMN", "The column with the languages.")] = None,
+    zone: Annotated[str | None, _said("zone", "COLUMN", "The column with the time zones.")] = None,
     yes: Annotated[bool, typer.Option("--yes", help="Import without asking.")] = False,
 ) -> None:
     """Bring people in from a file, after showing what was found in it.
