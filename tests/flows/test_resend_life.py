@@ -411,4 +411,3 @@ def test_mailchimps_draft_with_a_send_in_its_past_is_never_replaced(world):
     with refused("reconciliation_required"):
         world.bridge.retire(campaign_id, actor=DANA)
     assert world.campaign(campaign_id).generation == 1
-
