@@ -1,6 +1,7 @@
 """The sandbox's Resend side: what it does with each call, under each fault, and in each undocumented variant."""
 
 import json
+from datetime import UTC, datetime
 
 import pytest
 
@@ -165,7 +166,8 @@ def test_a_repeated_send_is_refused_mailed_again_or_silently_taken(variant, stat
 def test_deleting_what_is_no_draft_is_refused_or_taken_and_what_is_under_way_goes_on(state, variant, status):
     esp = Esp(delete_undraft=variant, sending_ms=10_000)
     made = esp.draft()
-    body = {"scheduled_at": "2026-11-18T12:00:00Z"} if state == "scheduled" else {}
+    moment = datetime.fromtimestamp(START_MS / 1000 + 3_600, UTC).isoformat()
+    body = {"scheduled_at": moment} if state == "scheduled" else {}
     esp.ask("POST", f"/broadcasts/{made}/send", body)
     esp.now_ms += {"scheduled": 0, "queued": 5_000, "sent": 60_000}[state]
     esp.ask("DELETE", f"/broadcasts/{made}", None, status)
