@@ -31,15 +31,16 @@ ELIGIBLE = """c.audience_id = 1 AND c.erased_at IS NULL AND c.locale = 'en'
     AND NOT EXISTS (SELECT 1 FROM picked p WHERE p.contact_id = c.id)"""
 BRANCH = f"SELECT c.id FROM contacts c WHERE c.lot SIDE {SEED} AND {ELIGIBLE} ORDER BY c.lot LIMIT {PICK}"
 # Sorted by key, so that the walk has ended before the first row is inserted: PostgreSQL, told that `picked` is
-# empty, looks through all of it for each contact, and would find it growing under its own hands.
+# empty, looks through all of it for each contact, and would find it growing under its own hands. MATERIALIZED,
+# because SQLite 3.40 moves the outer ORDER BY before the LIMIT of a UNION ALL inside, and then picks others.
 OURS = f"""INSERT INTO picked (contact_id)
-SELECT id FROM (
+WITH walk AS MATERIALIZED (
     SELECT * FROM ({BRANCH.replace("SIDE", ">=")}) AS behind
     UNION ALL
     SELECT * FROM ({BRANCH.replace("SIDE", "<")}) AS around
     LIMIT {PICK}
-) AS walk
-ORDER BY id"""
+)
+SELECT id FROM walk ORDER BY id"""
 RAW = f"INSERT INTO picked (contact_id) SELECT c.id FROM contacts c WHERE {ELIGIBLE} ORDER BY HASHED LIMIT {PICK}"
 HASHED = {"sqlite": "abs((c.id * 2654435761 + 7) % 4294967291)", "postgres": "hashint8extended(c.id, 7)"}
 

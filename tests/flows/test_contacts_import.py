@@ -300,6 +300,22 @@ def test_of_two_processes_with_one_file_the_second_stops_and_nobody_is_twice(des
     assert len(desk.contacts()) == 30
 
 
+def test_the_rejects_of_two_processes_with_one_file_are_whole(desk):
+    data = b"email,name\n" + b"".join(b"p%d@example.com,P\nbad%d,x\n" % (n, n) for n in range(30))
+    inner = []
+
+    def meanwhile(progress, fraction):
+        if not inner:
+            inner.append(None)
+            inner[0] = desk.bring(data, batch_rows=7), desk.rejects
+
+    with pytest.raises(Refusal):
+        desk.bring(data, batch_rows=7, tell=meanwhile)
+    done, desk.rejects = inner[0]
+    assert figures(done) == (30, 0, 0, 30)
+    assert [row[3] for row in rejected(desk)] == [f"bad{n}" for n in range(30)]
+
+
 def test_the_rejects_are_for_their_owner_only(desk):
     desk.bring(FILES["invisible"])
     assert stat.S_IMODE(Path(desk.rejects.path).stat().st_mode) == 0o600

@@ -10,8 +10,8 @@ from campaignbridge.sandbox import Fault
 from campaignbridge.store.sql import Catalogue
 from sim.explore import CRASH, LONG, author_twin, twins
 from sim.invariants import Violation
-from sim.machine import HOUR, KEY, MINUTE, OPERATOR, Machine
-from sim.people import does_all, hands_off, sends, sends_once, ticks, waits
+from sim.machine import HOUR, KEY, MINUTE, OPERATOR, RESEND_HTML, Machine
+from sim.people import does_all, hands_off, renews, sends, sends_once, ticks, waits
 from sim.scenarios import LOST, SENDS, WORKERS, Part, Scenario
 from sim.schedule import Strike
 
@@ -241,6 +241,20 @@ def applied_after_the_window(statements: Catalogue | None) -> None:
         ("w1",),
         before=(Fault("send", "apply_late", ms=600_000, answer="drop"),),
         strict=False,
+    ).run(SEED, statements=statements)
+
+
+def renewed_before_a_late_send(statements: Catalogue | None) -> None:
+    """At Resend a send applies a quarter of an hour late; by then its draft was replaced, and the new one sent."""
+    Scenario(
+        "renewed before a late send",
+        (Part("a", renews), Part("b", waits), Part("w1", ticks)),
+        ("a",),
+        before=(Fault("send", "apply_late", ms=900_000, answer="drop"),),
+        most_drafts=2,
+        strict=False,
+        html=RESEND_HTML,
+        provider="resend",
     ).run(SEED, statements=statements)
 
 

@@ -25,6 +25,9 @@ from sim.store import ActorDatabase, Memory
 START = 1_795_000_000_000
 KEY = "0123456789abcdef0123456789abcdef-us1"
 RECIPIENTS = 24_318
+RESEND_KEY = "re_0123456789abcdef0123456789abcdef"
+RESEND_RECIPIENTS = 240
+RESEND_HTML = "<h1>News</h1><p>Read it.</p><a href='{{{RESEND_UNSUBSCRIBE_URL}}}'>Unsubscribe</a>"
 HTML = "<h1>News</h1><p>Read it.</p><a href='*|UNSUB|*'>Unsubscribe</a>"
 GREETING = HTML.replace(
     "Read it.", "Dear *|FNAME|*, read it."
@@ -76,6 +79,7 @@ class Machine:
     sending_ms: int = 60_000
     html: str = HTML
     key: str = KEY  # that the processes have for the provider
+    provider: str = "mailchimp"
     locks: bool = True  # the campaign lock is on
     strict: bool = True  # nobody sends by hand, nothing is applied past its window, nothing is forgotten
     schedule: Schedule = field(init=False)
@@ -93,9 +97,21 @@ class Machine:
         self.memory = Memory(self.schedule, statements=self.statements)
         self.invariants = Invariants(locks_on=self.locks)
         self.memory.after_commit.append(self.invariants.after_commit)
-        self.sandbox = Sandbox(lambda: self.schedule.now, self.seed, keys=(KEY,))
+        self.sandbox = Sandbox(lambda: self.schedule.now, self.seed, keys=(KEY, RESEND_KEY))
+        if self.on_resend:
+            self.key = RESEND_KEY
         self.sandbox.world.behave(repeated_send=self.repeated_send, sending_ms=self.sending_ms)
         self.chance = SimChance(random.Random(self.seed))
+
+    @property
+    def on_resend(self) -> bool:
+        """Say whether the processes speak with Resend."""
+        return self.provider == "resend"
+
+    @property
+    def audience(self) -> str:
+        """Return whom the campaigns go to."""
+        return self.sandbox.segment if self.on_resend else "a1b2c3"
 
     # processes
     def bridge(self, actor: Actor) -> Bridge:
@@ -105,9 +121,9 @@ class Machine:
 
         def opener(_connection: Connection) -> Provider:
             return open_provider(
-                "mailchimp",
+                self.provider,
                 key=self.key,
-                base_url="http://127.0.0.1:9/3.0",
+                base_url="http://127.0.0.1:9" if self.on_resend else "http://127.0.0.1:9/3.0",
                 clock=clock,
                 backend=Backend(actor, self.sandbox),
             )
@@ -149,7 +165,7 @@ class Machine:
         self.run()
 
     def _author(self, bridge: Bridge, drafted: bool) -> None:
-        bridge.add_connection("sim", provider="mailchimp", key_env="SIM_KEY", base_url=None, actor=OPERATOR)
+        bridge.add_connection("sim", provider=self.provider, key_env="SIM_KEY", base_url=None, actor=OPERATOR)
         self.campaign_id = self.new_campaign(bridge)
         if drafted:
             bridge.hand_off(self.campaign_id, actor=OPERATOR, key="draft-0")
@@ -159,7 +175,7 @@ class Machine:
         new = NewCampaign(
             name="November letter",
             connection="sim",
-            audience="a1b2c3",
+            audience=self.audience,
             subject="What we shipped \N{PARTY POPPER}",
             from_name="Dana",
             from_email="news@acme.example",
@@ -172,7 +188,8 @@ class Machine:
 
     def confirmation(self) -> Confirmation:
         """Return the facts of the world's audience."""
-        return Confirmation(recipients=RECIPIENTS, audience="a1b2c3")
+        recipients = RESEND_RECIPIENTS if self.on_resend else RECIPIENTS
+        return Confirmation(recipients=recipients, audience=self.audience)
 
     def by_hand(self, method: str, path: str, body: bytes = b"") -> None:
         """Do something in the provider's own pages, as the account's owner."""
@@ -230,4 +247,4 @@ class Machine:
 
     def sends_asked(self) -> int:
         """Return how many send requests reached the provider."""
-        return sum(1 for seen in self.sandbox.truth.requests() if seen.path.endswith("/actions/send"))
+        return sum(1 for seen in self.sandbox.truth.requests() if seen.operation == "send")

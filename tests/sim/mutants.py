@@ -14,8 +14,9 @@ from campaignbridge.domain.campaign import State
 from campaignbridge.domain.errors import CommitUnknown, InvalidState
 from campaignbridge.domain.ledger import Attempt, Operation
 from campaignbridge.domain.provider import Ambiguous, Category, Found, Refused, RemoteStatus
+from campaignbridge.domain.remote import RemoteCampaign
 from campaignbridge.engine import worker
-from campaignbridge.flows import finding, guard, handoff, once, outcome, reconcile
+from campaignbridge.flows import finding, guard, handoff, once, outcome, reconcile, retiring
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.campaigns import Dossier
 from campaignbridge.store.sql import catalogue
@@ -31,6 +32,7 @@ from sim.directed import (
     late_answer_and_a_second_sender,
     lost_commit_then_crash,
     plays,
+    renewed_before_a_late_send,
     restored_to_before_the_draft,
     sent_by_hand_meanwhile,
     sent_by_hand_then_its_twin,
@@ -176,7 +178,8 @@ _TAKE_LIVE_LOCK = """INSERT INTO locks (key, fence, holder, operation, actor, in
 _UNCHANGED = " AND version = :version AND state = :from_state AND open_attempt IS NULL"
 _WENT = """
     AND (:delivers = 0 OR NOT EXISTS (SELECT 1 FROM remote_campaigns r
-        WHERE r.campaign_id = campaigns.id AND r.generation = campaigns.generation AND r.went = 1))"""
+        WHERE r.campaign_id = campaigns.id AND r.generation = campaigns.generation
+            AND (r.went = 1 OR r.spent = 1 OR r.retiring_at IS NOT NULL)))"""
 
 
 def _without(name: str, *predicates: str) -> dict[str, str]:
@@ -353,6 +356,19 @@ def mutants() -> list[Mutant]:
             "I1",
             key_of_another_account,
             ((reconcile, "is_account_of", lambda *_: True), (handoff, "is_account_of", lambda *_: True)),
+        ),
+        Mutant(
+            "a new generation without retiring the old draft",
+            "I1",
+            renewed_before_a_late_send,
+            ((retiring, "make_unsendable", lambda *_args, **_more: True),),
+        ),
+        Mutant(
+            "a spent generation is sent",
+            "I1",
+            renewed_before_a_late_send,
+            ((RemoteCampaign, "sendable", property(lambda remote: not remote.went)),),
+            _without("campaigns.claim", " OR r.spent = 1 OR r.retiring_at IS NOT NULL"),
         ),
         Mutant("a wish for another run is dropped", "I8", woken_while_claimed, texts=_no_wish()),
         Mutant(

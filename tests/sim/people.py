@@ -55,6 +55,25 @@ def sends(machine: Machine, bridge: Bridge, campaign_id: str = "") -> None:
     )
 
 
+def renews(machine: Machine, bridge: Bridge, campaign_id: str = "") -> None:
+    """Send the draft; one that can't be sent any more is retired, and a new one made and sent."""
+    target = campaign_id or machine.campaign_id
+
+    def ask(key: str) -> None:
+        if state_of(machine, target) == "approved":
+            bridge.hand_off(target, actor=OPERATOR, key=key)
+        try:
+            bridge.send(target, actor=OPERATOR, key=key, confirmed=machine.confirmation())
+        except Refusal as refusal:
+            if refusal.code != "invalid_state":
+                raise
+            bridge.retire(target, actor=OPERATOR)
+            bridge.hand_off(target, actor=OPERATOR, key=f"{key}-anew")
+            bridge.send(target, actor=OPERATOR, key=f"{key}-anew", confirmed=machine.confirmation())
+
+    persist(machine, ask, enough=lambda: state_of(machine, target) in ("sending", "sent"))
+
+
 def does_all(machine: Machine, bridge: Bridge, campaign_id: str = "") -> None:
     """Make the draft, then send it."""
     hands_off(machine, bridge, campaign_id)

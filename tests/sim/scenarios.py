@@ -7,18 +7,20 @@ from campaignbridge.bridge import Bridge
 from campaignbridge.sandbox import Fault
 from campaignbridge.store.sql import Catalogue, catalogue, parse
 from sim.invariants import Violation
-from sim.machine import GREETING, HTML, MINUTE, Machine
+from sim.machine import GREETING, HTML, MINUTE, RESEND_HTML, Machine
 from sim.people import (
     cancels,
     does_all,
     hands_off,
     reconciles,
+    renews,
     schedules,
     schedules_once,
     sends,
     sends_once,
     ticks,
     unschedules,
+    waits,
 )
 from sim.schedule import Actor, Strike
 
@@ -50,6 +52,7 @@ class Scenario:
     most_drafts: int | None = 1  # remote campaigns that may be created
     strict: bool = True
     html: str = HTML
+    provider: str = "mailchimp"
 
     def unguarded(self) -> "Scenario":
         """Return it for a strike that no client can prevent: a request that leaves after its window."""
@@ -73,6 +76,7 @@ class Scenario:
             locks=locks,
             strict=self.strict,
             html=self.html,
+            provider=self.provider,
         )
         machine.author(drafted=self.drafted)
         if self.before:
@@ -226,7 +230,40 @@ CANCELS = [
         ),
     )
 ]
-ALL = [*HANDOFFS, *SENDS, *FIELDS, *RECONCILES, *WATCHES, *SCHEDULES, *UNSCHEDULES, *CANCELS]
+AT_RESEND = [
+    Scenario(
+        f"resend {label}",
+        (Part("a", work), Part("b", other, at=120), *WORKERS),
+        ("a",),
+        drafted=label.startswith(("send", "cancel", "retire")),
+        faults=faults,
+        most_drafts=2 if label.startswith("retire") else 1,
+        strict=not label.startswith("retire"),
+        html=RESEND_HTML,
+        provider="resend",
+    )
+    for label, work, other, faults in (
+        ("handoff plain", does_all, hands_off, ()),
+        ("handoff answer lost", does_all, hands_off, (Fault("create", LOST),)),
+        ("handoff applied late", does_all, hands_off, (Fault("create", "apply_late", ms=150_000),)),
+        ("send plain", sends, sends, ()),
+        ("send answer lost", sends, sends, (Fault("send", LOST),)),
+        ("send applied late", sends, sends, (Fault("send", "apply_late", ms=200_000),)),
+        ("cancel of a send", sends_once, cancels, ()),
+        ("cancel of a lost send", sends_once, cancels, (Fault("send", LOST),)),
+        ("cancel of a send never applied", sends_once, cancels, (Fault("send", "refuse_5xx", status=503),)),
+        ("cancel of a send applied late", sends_once, cancels, (Fault("send", "apply_late", ms=90_000),)),
+        ("retire after a send never applied", renews, waits, (Fault("send", "refuse_5xx", status=503),)),
+        (
+            "retire with its answer lost",
+            renews,
+            waits,
+            (Fault("send", "refuse_5xx", status=503), Fault("delete", LOST)),
+        ),
+        ("retire before a send applies", renews, waits, (Fault("send", "apply_late", ms=900_000),)),
+    )
+]
+ALL = [*AT_RESEND, *HANDOFFS, *SENDS, *FIELDS, *RECONCILES, *WATCHES, *SCHEDULES, *UNSCHEDULES, *CANCELS]
 
 NO_LOCK = {
     "locks.acquire": """INSERT INTO locks (key, fence, holder, operation, actor, interrupted, acquired_at, held_until)
@@ -237,6 +274,9 @@ NO_LOCK = {
     "locks.hold": "UPDATE locks SET operation = operation WHERE key = :key",
     "locks.renew": "UPDATE locks SET operation = operation WHERE key = :key",
     "locks.release": "UPDATE locks SET operation = operation WHERE key = :key AND 1 = 0",
+    "remotes.start_retiring": """UPDATE remote_campaigns SET writing_until = now_ms() + :limit_ms,
+        retiring_at = coalesce(retiring_at, now_ms())
+        WHERE campaign_id = :campaign_id AND generation = :generation RETURNING writing_until""",
     "remotes.start_writing": """UPDATE remote_campaigns SET writing_until = now_ms() + :limit_ms
         WHERE campaign_id = :campaign_id AND generation = :generation RETURNING writing_until""",
 }

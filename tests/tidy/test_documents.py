@@ -3,10 +3,13 @@
 import re
 from pathlib import Path
 
+from campaignbridge.providers.mailchimp import Mailchimp
+from campaignbridge.providers.resend import Resend
 from tidy import rules, tree
 
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 TARGET = re.compile(r"^([a-z][a-z-]*):", re.MULTILINE)
+RESEND = tree.ROOT / "docs" / "resend.md"
 CASES = tree.ROOT / "docs" / "cases.md"
 DECISION_LINES = 40
 
@@ -32,6 +35,15 @@ def dead_links(path: Path, text: str) -> list[str]:
         elif anchor and target.suffix == ".md" and anchor not in anchors(target):
             found.append(f"{path.relative_to(tree.ROOT)}: {link} has no such heading")
     return found
+
+
+def test_the_table_of_what_providers_can_do_says_what_their_adapters_say():
+    rows = re.findall(
+        r"^\| .*`(\w+)`.* \| (yes|no)\b.* \| (yes|no)\b.* \|$", RESEND.read_text("utf-8"), re.MULTILINE
+    )
+    told = {name: (mailchimp == "yes", resend == "yes") for name, mailchimp, resend in rows}
+    known = Mailchimp.capabilities | Resend.capabilities
+    assert told == {name: (name in Mailchimp.capabilities, name in Resend.capabilities) for name in known}
 
 
 def test_links_in_documents_lead_somewhere():

@@ -18,24 +18,13 @@ if TYPE_CHECKING:
 CELL = 24
 
 
-def _column(name: str, help: str) -> Any:  # noqa: A002  Typer's word
-    return typer.Option(
-        f"--{name}", metavar="COLUMN", envvar=f"CAMPAIGNBRIDGE_IMPORT_{name.upper()}", help=help
-    )
-
-
-Yes = Annotated[bool, typer.Option("--yes", help="Import without asking.")]
-Encoding = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME", envvar="CAMPAIGNBRIDGE_IMPORT_ENCODING", help="If it isn't UTF-8, such as cp1252."
-    ),
-]
-File = Annotated[str, typer.Argument(metavar="FILE", help="A CSV, TSV, NDJSON or Parquet file.")]
+def _said(name: str, metavar: str, help: str) -> Any:  # noqa: A002  Typer's word
+    twin = f"CAMPAIGNBRIDGE_IMPORT_{name.upper()}"
+    return typer.Option(f"--{name}", metavar=metavar, envvar=twin, help=help)
 
 
 def import_(  # noqa: PLR0917  Typer hands them over by name
-    file: File,
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A CSV, TSV, NDJSON or Parquet file.")],
     audience: Annotated[
         str,
         typer.Option(
@@ -44,17 +33,12 @@ def import_(  # noqa: PLR0917  Typer hands them over by name
             help="Into which audience; made if it is new.",
         ),
     ],
-    encoding: Encoding = None,
-    delimiter: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CHAR", envvar="CAMPAIGNBRIDGE_IMPORT_DELIMITER", help="If it isn't what was found."
-        ),
-    ] = None,
-    email: Annotated[str | None, _column("email", "The column with the addresses.")] = None,
-    locale: Annotated[str | None, _column("locale", "The column with the languages.")] = None,
-    zone: Annotated[str | None, _column("zone", "The column with the time zones.")] = None,
-    yes: Yes = False,
+    encoding: Annotated[str | None, _said("encoding", "NAME", "If it isn't UTF-8, such as cp1252.")] = None,
+    delimiter: Annotated[str | None, _said("delimiter", "CHAR", "If another was found than it is.")] = None,
+    email: Annotated[str | None, _said("email", "COLUMN", "The column with the addresses.")] = None,
+    locale: Annotated[str | None, _said("locale", "COLUMN", "The column with the languages.")] = None,
+    zone: Annotated[str | None, _said("zone", "COLUMN", "The column with the time zones.")] = None,
+    yes: Annotated[bool, typer.Option("--yes", help="Import without asking.")] = False,
 ) -> None:
     """Bring people in from a file, after showing what was found in it.
 

@@ -30,7 +30,7 @@ def sandbox(
         ),
     ] = None,
 ) -> None:
-    """Run a provider on this machine: Mailchimp's API, nobody is mailed.
+    """Run providers on this machine: Mailchimp's and Resend's APIs, nobody is mailed.
 
     It keeps a truth log of what it would have mailed, on its page and at /truth, until Ctrl-C. Faults can be
     ordered at /control/faults.
@@ -92,6 +92,11 @@ def _lines(server: "SandboxServer") -> list[str]:
         f"  export SANDBOX_KEY={server.sandbox.key}",
         "  campaignbridge connections add sandbox --provider mailchimp \\",
         f"    --key-env SANDBOX_KEY --base-url {server.url}",
+        "",
+        "Or as Resend, whose segment there is " + server.sandbox.segment + ":",
+        f"  export RESEND_KEY={server.sandbox.resend_key}",
+        "  campaignbridge connections add letters --provider resend \\",
+        f"    --key-env RESEND_KEY --base-url {server.resend_url}",
     ]
 
 

@@ -35,7 +35,11 @@ class Rejects(Protocol):
     """Where rejected rows go, with everything that is needed to correct them."""
 
     def begin(self, import_id: int, *, kept_bytes: int, mapping: Mapping) -> None:
-        """Go on behind what earlier batches wrote; what was written after them is dropped."""
+        """Go on behind what earlier batches wrote."""
+        ...
+
+    def end(self) -> None:
+        """Drop what was written for a batch that never came in: the import is over."""
         ...
 
     def write(self, rows: Sequence[tuple[Record, str, str]]) -> int:
@@ -102,8 +106,9 @@ def import_contacts(
         while batch := rows.batch(batch_rows):
             progress = _take(wiring, progress, reader.read(batch), rejects)
             tell(progress, rows.fraction())
+    suppressed, count = _finish(wiring, progress, slug, actor)
+    rejects.end()
     if progress.rows_read == progress.rejected:
-        _finish(wiring, progress, slug, actor)
         raise Refusal(
             "The file has no row that names a person. Nothing was imported.",
             code="nothing_imported",
@@ -111,7 +116,6 @@ def import_contacts(
             rows_read=progress.rows_read,
             reasons=progress.reasons,
         )
-    suppressed, count = _finish(wiring, progress, slug, actor)
     return Imported(
         slug,
         found,

@@ -33,7 +33,10 @@ class RejectsFile:
         return str(self._path) if self._size else None
 
     def begin(self, import_id: int, *, kept_bytes: int, mapping: Mapping) -> None:
-        """Drop what was written behind the last committed batch; refuse a folder that can't be written to."""
+        """Go on behind the last committed batch; refuse a folder that can't be written to.
+
+        What stands behind is left: it is what will be written there, and another process may just have done so.
+        """
         self._path = self._source.with_name(f"{self._source.stem}.rejects-{import_id}.csv")
         self._header = ["line", "reason", "detail", *mapping.names]
         if not os.access(self._source.absolute().parent, os.W_OK):
@@ -44,7 +47,14 @@ class RejectsFile:
         if os.path.lexists(self._path):
             with self._open() as file:
                 self._size = min(kept_bytes, os.fstat(file.fileno()).st_size)
+
+    def end(self) -> None:
+        """Drop what a batch wrote that was never committed: the import is over."""
+        if os.path.lexists(self._path) and self._path != self._source:
+            with self._open() as file:
                 file.truncate(self._size)
+            if not self._size:
+                self._path.unlink()
 
     def write(self, rows: Sequence[tuple[Record, str, str]]) -> int:
         """Write rows behind the others, durably; return the file's size."""
@@ -59,7 +69,6 @@ class RejectsFile:
         with self._open() as file:
             file.seek(self._size)
             file.write(data)
-            file.truncate()
             file.flush()
             os.fsync(file.fileno())
         self._size += len(data)

@@ -1,4 +1,4 @@
-"""A stateful fake email service provider that speaks Mailchimp's Marketing API 3.0.
+"""A stateful fake email service provider that speaks Mailchimp's Marketing API 3.0 and Resend's API.
 
 Lives here: the fake itself (`app.Sandbox`, synchronous and without a clock of its own), the truth log of
 what it really accepted and mailed, the faults it can be told to play, and a loopback HTTP server.

@@ -2,7 +2,7 @@
 
 from campaignbridge.sandbox.campaign import Campaign
 from campaignbridge.sandbox.people import Person
-from campaignbridge.sandbox.resend.hooks import mails
+from campaignbridge.sandbox.mail_events import mails
 from campaignbridge.sandbox.world import World
 
 LEFT = ("unsubscribed", "archived")

@@ -69,7 +69,7 @@ def inspect(call: Call) -> Response:
             "object": "broadcast",
             "from": found.text("from"),
             "subject": found.text("subject_line"),
-            "reply_to": found.settings.get("reply_to"),
+            "reply_to": found.settings.get("reply_to", []),
             "preview_text": found.text("preview_text"),
             "html": content.html or None,
             "text": content.plain_text or None,
