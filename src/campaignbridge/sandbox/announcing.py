@@ -1,8 +1,8 @@
 """What the world's changes tell webhooks: a campaign that ended, a person who came, left or changed."""
 
 from campaignbridge.sandbox.campaign import Campaign
-from campaignbridge.sandbox.people import Person
 from campaignbridge.sandbox.mail_events import mails
+from campaignbridge.sandbox.people import Person
 from campaignbridge.sandbox.world import World
 
 LEFT = ("unsubscribed", "archived")

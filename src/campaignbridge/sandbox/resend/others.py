@@ -4,10 +4,10 @@ from typing import Any
 
 from campaignbridge.sandbox.campaign import Campaign, Content
 from campaignbridge.sandbox.hooks import Hook
+from campaignbridge.sandbox.mail_events import EVENTS, new_key
 from campaignbridge.sandbox.mailing import html_sha256
 from campaignbridge.sandbox.resend import errors
 from campaignbridge.sandbox.resend.call import Call, answer, stamp, text_in
-from campaignbridge.sandbox.mail_events import EVENTS, new_key
 from campaignbridge.sandbox.resend.team import DOMAINS, uuid_of
 from campaignbridge.sandbox.wire import Response, is_address, is_loopback_url
 
