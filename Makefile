@@ -6,7 +6,7 @@ UV := scripts/uv
 RUN := $(UV) run --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test test-postgres sim kills demo bench docs clean
+.PHONY: help setup check test test-postgres sim kills chaos demo bench docs clean
 
 help: ## print this list
 	@printf 'CampaignBridge: make <target>\n\n'
@@ -34,13 +34,15 @@ sim: ## the deterministic simulation; SIM_SEED and SIM_CRASH replay one failure
 kills: ## real processes ended by signals at every named point
 	@$(RUN) python scripts/run_tests.py kills
 
+chaos: ## 50,000 jobs on each database, four workers killed at random for a minute
+	@CAMPAIGNBRIDGE_CHAOS_JOBS=50000 CAMPAIGNBRIDGE_CHAOS_SECONDS=60 \
+	  $(RUN) python -m pytest -q tests/crash/test_jobs_chaos.py
+
 demo: ## one campaign, a killed worker, one delivery: no account needed
 	@$(UV) run --locked --no-dev campaignbridge demo
 
 bench: ## measure; prints figures, asserts nothing
-	@if ls benchmarks/bench_*.py >/dev/null 2>&1; then \
-	  for f in benchmarks/bench_*.py; do $(RUN) python "$$f" || exit 1; done; \
-	else echo 'nothing yet'; fi
+	@$(RUN) --group bench python -m benchmarks
 
 docs: ## check that the documents agree with the tree and that their links lead somewhere
 	@$(RUN) python -m pytest tests/tidy/test_documents.py

@@ -1,14 +1,17 @@
-"""This host: its clocks, its chance, and who this process is. Nothing else reads them."""
+"""This host: its clocks, its chance, who it is, and who this process is. Nothing else reads them."""
 
 import os
 import secrets
 import socket
 import string
 import time
+import uuid
+from pathlib import Path
 
 from campaignbridge.ports import Mark
 
 _ALPHABET = string.ascii_lowercase + string.digits
+_MACHINE_FILES = ("/etc/machine-id", "/var/lib/dbus/machine-id", "/etc/hostid")  # systemd, D-Bus, BSD
 _BOOT_CLOCK = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
 
 
@@ -47,3 +50,21 @@ def process_identity(chance: HostChance) -> str:
     """Return who this process is: host, pid, and what no other start ever has."""
     host = socket.gethostname().split(".")[0][:40] or "host"
     return f"{host}:{os.getpid()}:{chance.token(8)}"
+
+
+def machine_identity(files: tuple[str, ...] = _MACHINE_FILES) -> str:
+    """Return which machine this is: the same after every start, and another one on every other machine.
+
+    Its own id where the system keeps one; else the address that its network card was made with; else its host
+    name, which is weaker: it can change, and a container's often does. A fingerprint of it is all that is kept.
+    """
+    for file in files:
+        try:
+            text = Path(file).read_text("utf-8", "replace").strip()
+        except OSError:
+            continue
+        if len(text) >= 8 and text != "uninitialized":  # what an image holds before its first start
+            return f"id:{text[:100]}"
+    card = uuid.getnode()
+    made_with_the_card = not card >> 40 & 0b11  # neither made up by Python nor given out locally
+    return f"card:{card:012x}" if made_with_the_card else f"host:{socket.gethostname()}"

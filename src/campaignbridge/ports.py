@@ -4,12 +4,13 @@ Surfaces and flows are written against these; `bootstrap` picks what stands behi
 simulation use the real database, the real adapters and replace only clock, chance and socket.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 from campaignbridge.domain.connection import Secret
+from campaignbridge.domain.notice import Message
 from campaignbridge.domain.provider import (
     Account,
     ContentRules,
@@ -55,6 +56,10 @@ class Transaction(Protocol):
         """Run a change once for every row of parameters; return how many rows were touched."""
         ...
 
+    def load(self, name: str, rows: Sequence[tuple[object, ...]], /) -> None:
+        """Insert many rows by position, as fast as the database takes them. A clash of keys is a bug."""
+        ...
+
 
 class Database(Protocol):
     """The low seam: there is one store and there are two databases."""
@@ -69,8 +74,27 @@ class Database(Protocol):
         """
         ...
 
+    def listener(self) -> "Listener | None":
+        """Return what hears that a job became due, not connected yet; None where nobody can be told."""
+        ...
+
     def close(self) -> None:
         """Close this thread's connection."""
+        ...
+
+
+class Listener(Protocol):
+    """Hears that a job became due, for one thread. Only a hint: whoever listens polls, too."""
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for a wake-up; False when none came in time. True, too, where one may have been missed.
+
+        Costs the store nothing while it waits. Raises a `Refusal` when it can't hear; the next call begins anew.
+        """
+        ...
+
+    def close(self) -> None:
+        """Stop hearing."""
         ...
 
 
@@ -283,6 +307,17 @@ class Provider(Reader, Protocol):
 
     def remove_contacts(self, segment: str, addresses: tuple[str, ...], *, limit_ms: int) -> Push:
         """Take people out of a segment; they stay in the audience. It may be repeated."""
+        ...
+
+
+class NoticeTarget(Protocol):
+    """One place where notices go."""
+
+    def tell(self, message: Message, *, limit_ms: int) -> str | None:
+        """Hand it over once, within the limit; return None when it was taken, else a stable code of why not.
+
+        Not taken may still have been read: whoever tries again uses the same id. The code names no secret.
+        """
         ...
 
 

@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 from campaignbridge.domain.connection import NO_SECRET, Secret
 from campaignbridge.domain.errors import InvalidInput
 from campaignbridge.store.vault import KeyRing, parse_ring
+from campaignbridge.targets import Target, targets_from
 
 DEFAULT_DATABASE = "campaigns.db"
 DEFAULT_FILE = "campaignbridge.toml"
@@ -32,8 +33,14 @@ KINDS: dict[str, type] = {
     "allow_hosts": list,
     "separate_duties": bool,
     "test_domains": list,
+    "notices": dict,
 }
-_WORDS = {str: "a text in quotes", list: 'a list of texts, such as ["a.example"]', bool: "true or false"}
+_WORDS = {
+    str: "a text in quotes",
+    list: 'a list of texts, such as ["a.example"]',
+    bool: "true or false",
+    dict: "tables, such as [notices.ops]",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,8 @@ class Settings:
     test_domains: frozenset[str] = frozenset()  # where tests may go; empty: anywhere
     secret_keys: Secret = NO_SECRET  # the ring itself; wins over the file
     secret_file: str | None = None  # the file with the ring
+    machine: str = ""  # a name that stands for this machine's own id
+    notices: tuple[Target, ...] = ()  # where it is told that something needs a person
     file: str | None = None  # the settings file, if there is one
     file_keys: int = 0  # how many settings it holds
 
@@ -67,7 +76,7 @@ class Settings:
             return parse_ring(self.secret_keys, place=RING_VARIABLE)
         if self.secret_file is None:
             return KeyRing({})
-        return parse_ring(_read_private(self.secret_file), place="the secret file")
+        return parse_ring(read_private(self.secret_file), place="the secret file")
 
 
 def from_environment(environment: Mapping[str, str] = os.environ, *, database: str | None = None) -> Settings:
@@ -85,9 +94,24 @@ def from_environment(environment: Mapping[str, str] = os.environ, *, database: s
         test_domains=_names(environment.get("CAMPAIGNBRIDGE_TEST_DOMAINS"), filed.get("test_domains")),
         secret_keys=Secret(environment.get(RING_VARIABLE, "")),
         secret_file=environment.get("CAMPAIGNBRIDGE_SECRET_FILE") or filed.get("secret_file"),
+        machine=environment.get("CAMPAIGNBRIDGE_MACHINE_ID", "").strip(),
+        notices=targets_from(filed.get("notices", {}), environment),
         file=path if values is not None else None,
         file_keys=len(filed),
     )
+
+
+def secret_of(target: Target) -> Secret:
+    """Return the secret of a notice target: its own, a file's or a variable's. Raises `InvalidInput` without one."""
+    if target.secret_file is not None and not target.secret:
+        return read_private(target.secret_file)
+    secret = target.secret or Secret(os.environ.get(target.secret_env or "", ""))
+    if not secret:
+        raise InvalidInput(
+            f"The environment variable {target.secret_env} of the notice target {target.name} is not set.",
+            todo="Set it where workers run, then try: campaignbridge notices test",
+        )
+    return secret
 
 
 def place_of_store(settings: Settings) -> str:
@@ -121,6 +145,11 @@ separate_duties = {_toml(settings.duties_separated)}
 
 # The only domains that test mails may go to; an empty list allows every one.
 test_domains = {_toml(sorted(settings.test_domains))}
+
+# Where it is told that something needs a person: a signed webhook, or a URL of Apprise's. Secrets stay outside.
+# [notices.ops]
+# webhook = "https://hooks.acme.example/campaignbridge"
+# secret_env = "OPS_HOOK_SECRET"
 """
 
 
@@ -170,6 +199,10 @@ def _from_file(path: str, *, wanted: bool) -> dict[str, Any] | None:
     for name in ("database", "secret_file"):
         if name in values and "://" not in values[name]:
             values[name] = str(folder / Path(values[name]).expanduser())
+    for table in values.get("notices", {}).values():
+        for name in ("secret_file", "apprise_file"):
+            if isinstance(table, dict) and isinstance(table.get(name), str):
+                table[name] = str(folder / Path(table[name]).expanduser())
     return values
 
 
@@ -215,7 +248,8 @@ def _is_private(facts: os.stat_result) -> bool:
     return not mode & 0o077 if ours else facts.st_uid == 0 and not mode & 0o027
 
 
-def _read_private(path: str) -> Secret:
+def read_private(path: str) -> Secret:
+    """Return what stands in a file that only we can read. Raises `InvalidInput` for any other."""
     try:
         return Secret(_read(path, private=True).decode("ascii"))
     except (OSError, ValueError) as error:

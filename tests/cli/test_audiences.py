@@ -13,7 +13,7 @@ OF_ONE = ["segments", "fields"]
 
 
 def ask(program, name, *flags, **more):
-    where = ("news",) if name in LISTS else (AUDIENCE, "--connection", "news")
+    where = {"list": ("--at", "news"), "senders": ("news",)}.get(name, (AUDIENCE, "--connection", "news"))
     return program.run("audiences", name, *where, *flags, **more)
 
 
@@ -88,7 +88,12 @@ def test_while_somebody_else_reads_it_the_command_says_when_to_try_again(connect
 
 
 def test_an_unknown_connection_is_named_as_such(connected):
-    assert connected.run("audiences", "list", "other").code == 3
+    assert connected.run("audiences", "list", "--at", "other").code == 3
+
+
+def test_without_a_connection_our_own_are_listed_and_read_nowhere(connected):
+    assert "No contacts yet." in connected.run("audiences", "list").words
+    assert connected.run("audiences", "list", "--refresh").code == 2
 
 
 def test_a_campaign_shows_the_name_of_its_audience_once_preflight_has_read_it(connected):

@@ -17,7 +17,7 @@ from campaignbridge.cli import doctor as cli
 from campaignbridge.cli.pages import PAGES
 from campaignbridge.domain.errors import InvalidInput
 from campaignbridge.flows import doctor
-from campaignbridge.flows.doctor import Check, Finding, Subject
+from campaignbridge.flows.checkup import Check, Finding, Subject
 from campaignbridge.host import HostClock
 from campaignbridge.sandbox import Fault
 from cli.nursery import nursery
@@ -53,7 +53,7 @@ def statuses(checks):
 
 ALL = [
     "settings_file", "secrets", "reachable", "schema", "disk", "integrity", "clock", "installation", "last_tick",
-    "stuck_jobs", "dead_jobs", "connection:news", "needs_you", "unresolved",
+    "stuck_jobs", "dead_jobs", "notices", "connection:news", "needs_you", "unresolved",
 ]  # fmt: skip
 
 
@@ -76,7 +76,7 @@ def test_for_people_it_reads_as_groups_of_lines_and_a_sum(connected):
         "Settings", "Store", "Work", "Providers", "Campaigns",
     ]  # fmt: skip
     assert "  ok    news          Mailchimp, key accepted" in lines
-    assert lines[-1] == "0 failed, 14 ok"
+    assert lines[-1] == "0 failed, 15 ok"
     assert all(len(line) <= 80 for line in lines)
 
 
@@ -157,28 +157,43 @@ def test_work_that_nobody_does_fails(connected):
     change(connected, "UPDATE jobs SET run_at = ?", late)
     code, checks = looked(connected)
     assert (code, statuses(checks)["last_tick"]) == (5, "fail")
-    assert checks["last_tick"]["summary"].startswith("no worker has had a job yet; 1 job is due")
-    change(connected, "UPDATE jobs SET fence = 1, updated_at = ?", late)
-    code, checks = looked(connected)
-    assert (code, statuses(checks)["last_tick"]) == (5, "fail")
-    assert "6 h 0 min ago" in checks["last_tick"]["summary"]
-    assert checks["last_tick"]["fix"] == "campaignbridge worker"
-    change(connected, "UPDATE jobs SET updated_at = now_ms()")
-    code, checks = looked(connected)
-    assert (code, statuses(checks)["last_tick"]) == (0, "warn")
+    assert checks["last_tick"]["summary"].startswith("none yet, should be under 5 min; 1 job is overdue")
     assert connected.run("tick").code == 0
     assert statuses(looked(connected)[1])["last_tick"] == "ok"
+    change(connected, "UPDATE workers SET ticked_at = ?, claimed_at = ?", late, late)
+    code, checks = looked(connected)
+    assert (code, statuses(checks)["last_tick"]) == (5, "fail")
+    assert checks["last_tick"]["summary"] == "6 h 0 min ago, should be under 5 min"
+    assert checks["last_tick"]["effect"] == "Nothing is being sent, checked or watched."
+    assert (checks["last_tick"]["fix"], checks["last_tick"]["help"]) == ("campaignbridge worker", "no_tick")
+
+
+def test_overdue_work_is_told_apart_by_whether_anybody_asks_for_it(connected):
+    campaign(connected, "sending")
+    assert connected.run("tick").code == 0
+    late = time.time_ns() // 1_000_000 - 12 * MINUTE_MS
+    change(connected, "UPDATE jobs SET run_at = ?", late)
+    code, checks = looked(connected)
+    assert (code, statuses(checks)["last_tick"], checks["last_tick"]["help"]) == (0, "warn", "work_late")
+    assert "1 job is overdue, the oldest for 12 min" in checks["last_tick"]["summary"]
+    change(connected, "UPDATE workers SET claimed_at = ?", late)
+    code, checks = looked(connected)
+    assert (code, statuses(checks)["last_tick"], checks["last_tick"]["help"]) == (5, "fail", "work_stalled")
 
 
 def test_stuck_and_dead_jobs_are_warned_of(connected):
     campaign(connected, "sending")
-    change(connected, "UPDATE jobs SET state = 'claimed', lease_until = now_ms() - 720000")
+    change(connected, "UPDATE jobs SET state = 'claimed', lease_until = now_ms() - 240000")
     code, checks = looked(connected)
-    assert (code, statuses(checks)["stuck_jobs"]) == (0, "warn")
+    assert (code, statuses(checks)["last_tick"], statuses(checks)["stuck_jobs"]) == (0, "ok", "warn")
+    change(connected, "UPDATE jobs SET lease_until = now_ms() - 720000")
+    code, checks = looked(connected)
+    assert (code, statuses(checks)["last_tick"], statuses(checks)["stuck_jobs"]) == (5, "fail", "warn")
     assert checks["stuck_jobs"]["summary"] == "1 job, the longest for 12 min"
-    change(connected, "UPDATE jobs SET state = 'dead', lease_until = NULL, finished_at = now_ms() - 7200000")
+    change(connected, "UPDATE jobs SET state = 'dead', last_error = 'abandoned', lease_until = NULL")
+    change(connected, "UPDATE jobs SET finished_at = now_ms() - 7200000")
     _, checks = looked(connected)
-    assert checks["dead_jobs"]["summary"] == "1 job, the newest 2 h 0 min ago"
+    assert checks["dead_jobs"]["summary"] == "1 job (abandoned 1), the newest 2 h 0 min ago"
 
 
 def test_warnings_end_with_five_only_when_they_are_to_count(connected):
@@ -186,7 +201,8 @@ def test_warnings_end_with_five_only_when_they_are_to_count(connected):
     change(connected, "UPDATE campaigns SET flag = 'sent_zero'")
     code, checks = looked(connected)
     assert (code, statuses(checks)["needs_you"]) == (0, "warn")
-    assert campaign_id in checks["needs_you"]["fix"]
+    assert campaign_id in checks["needs_you"]["summary"]
+    assert checks["needs_you"]["fix"] == "campaignbridge status"
     assert looked(connected, "--strict")[0] == 5
 
 

@@ -23,10 +23,10 @@ EXPECTED = {
     2: {"usage", "confirmation_required"},
     3: {"not_found", "forbidden", "invalid_input", "validation_failed", "conflict", "invalid_state"}
     | {"approval_not_allowed", "idempotency_conflict", "already_sent_elsewhere", "audience_drift"}
-    | {"store_unusable"},
-    4: {"locked", "in_progress", "refresh_in_progress"}
+    | {"store_unusable", "encoding_unclear", "nothing_imported"},
+    4: {"locked", "in_progress", "refresh_in_progress", "import_in_progress"}
     | {"lease_lost", "rate_limited", "persistence_failed", "address_in_use"},
-    5: {"reconciliation_required", "test_unconfirmed"},
+    5: {"copy_paused", "reconciliation_required", "test_unconfirmed"},
     6: {"provider_failed"},
     1: {"internal_error"},
     130: {"interrupted"},

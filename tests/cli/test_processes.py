@@ -46,7 +46,7 @@ def test_a_tick_runs_what_is_due(connected, server):
     while not server.sandbox.truth.mailed():
         server.sandbox.settle()
         assert time.monotonic() < until
-    assert connected.run("tick", "--json").document == {"ran": 0, "purged": 0}
+    assert connected.run("tick", "--json").document == {"ran": 0, "queued": 0, "purged": 0}
     done = connected.run("demo-worker", campaign_id, "--clock-offset-ms", "600000", "--json")
     assert done.code == 0
     with open_bridge(str(connected.database)) as bridge:

@@ -14,6 +14,8 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         for report in reports:
             if getattr(report, "when", "") != "teardown":
                 continue
+            for line in (text for name, text in report.user_properties if name == "chaos"):
+                terminalreporter.write_line(line)
             for tally in (json.loads(text) for name, text in report.user_properties if name == "rounds"):
                 total.update(rounds=tally["rounds"], duplicates=tally["duplicates"], lost=tally["lost"])
                 total.update({tally["dialect"]: tally["rounds"], **tally["strikes"]})

@@ -167,29 +167,39 @@ def test_a_lock_whose_transaction_rolls_back_was_never_taken(store):
     assert acquire(store, "b").fence == 1
 
 
-def test_an_operator_frees_only_an_expired_lock(home, store):
+def test_an_administrator_frees_only_an_expired_lock(home, store):
     lease = acquire(store, "a")
-    assert not do(store, "free", KEY)
+    assert not do(store, "free", KEY, fence=lease.fence)
     home.pass_ms(LOCK_TTL_MS + 1_000)
-    assert do(store, "free", KEY)
-    assert not do(store, "free", KEY), "nobody holds it now"
+    assert not do(store, "free", KEY, fence=lease.fence + 1), "somebody else's fence"
+    assert do(store, "free", KEY, fence=lease.fence)
+    assert not do(store, "free", KEY, fence=lease.fence), "nobody holds it now"
     assert not do(store, "release", lease)
     assert acquire(store, "b").fence > lease.fence + 1, "a freed holder's fence is worth nothing"
 
 
-def test_an_operator_frees_a_lock_that_a_jumping_clock_holds_too_far_ahead(home, store):
-    acquire(home.store(ahead_ms=3_600_000), "a")
+def test_an_administrator_frees_a_lock_that_a_jumping_clock_holds_too_far_ahead(home, store):
+    lease = acquire(home.store(ahead_ms=3_600_000), "a")
     with pytest.raises(Locked):
         acquire(store, "b")
-    assert do(store, "free", KEY)
+    assert do(store, "free", KEY, fence=lease.fence)
     assert acquire(store, "b").interrupted == "send"  # what the freed lock was held for
 
 
-def test_without_its_guard_an_operator_frees_a_lock_that_is_in_use(home, store):
-    acquire(store, "a")
+def test_without_its_guard_an_administrator_frees_a_lock_that_is_in_use(home, store):
+    lease = acquire(store, "a")
     mutant = home.mutant("locks.free", "AND (held_until < now_ms() OR held_until > now_ms() + :ttl_ms)")
-    assert do(mutant, "free", KEY)
+    assert do(mutant, "free", KEY, fence=lease.fence)
     assert acquire(store, "b").fence > 1
+
+
+def test_without_the_fence_a_lock_is_freed_that_was_taken_anew_after_somebody_looked(home, store):
+    seen = acquire(store, "a")
+    home.pass_ms(LOCK_TTL_MS + 1_000)
+    acquire(store, "b")
+    home.pass_ms(LOCK_TTL_MS + 1_000)
+    assert not do(store, "free", KEY, fence=seen.fence)
+    assert do(home.mutant("locks.free", "AND fence = :fence"), "free", KEY, fence=seen.fence)
 
 
 def test_people_see_what_is_held_and_what_was_left_behind(home, store):

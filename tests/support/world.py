@@ -378,7 +378,8 @@ class World:
         return [row for row in rows if kind in ("", row["kind"])]
 
     def jobs(self) -> list[dict]:
-        return self.home.rows("SELECT * FROM jobs ORDER BY id")
+        """Return every job but the sweep's."""
+        return self.home.rows("SELECT * FROM jobs WHERE type <> 'sweep' ORDER BY id")
 
     def ledger(self, campaign_id: str) -> tuple:
         """Return what a refusal must leave as it is."""

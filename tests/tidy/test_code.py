@@ -39,7 +39,7 @@ def test_only_the_store_contains_sql():
     assert not found, complaints(found)
 
 
-def test_only_providers_import_an_http_client():
+def test_only_providers_and_notices_import_an_http_client():
     found = over(tree.package(), rules.http_outside_providers)
     assert not found, complaints(found)
 

@@ -6,15 +6,18 @@ import sys
 import typer
 
 from campaignbridge.cli import (
+    backup,
     demo,
     doctor,
     helping,
     init,
+    people,
     reference,
     retiring,
     sandbox,
     schema,
     serve,
+    status,
     webhook,
     working,
 )
@@ -26,6 +29,7 @@ from campaignbridge.cli.connections import connections
 from campaignbridge.cli.exits import DONE, INTERRUPTED, MEANINGS
 from campaignbridge.cli.jobs import jobs
 from campaignbridge.cli.locks import locks
+from campaignbridge.cli.notices import notices
 
 EXAMPLES = """Send email campaigns so that a crash or a second click can't mail people twice.
 
@@ -42,13 +46,17 @@ app.command("demo", cls=Command)(demo.demo)
 app.command("demo-worker", cls=Command, hidden=True)(demo.demo_worker)
 app.command("init", cls=Command)(init.init)
 app.command("doctor", cls=Command)(doctor.doctor)
+app.command("status", cls=Command)(status.status)
 app.command("sandbox", cls=Command)(sandbox.sandbox)
 app.command("serve", cls=Command)(serve.serve)
 app.command("worker", cls=Command)(working.worker)
 app.command("tick", cls=Command)(working.tick)
+app.command("why", cls=Command)(people.why)
 app.command("help", cls=Command)(helping.help_page)
 app.command("version", cls=Command)(helping.show_version)
 app.command("reference", cls=Command, hidden=True)(reference.reference)
+for name, command in (("backup", backup.backup), ("restore", backup.restore), ("adopt", backup.adopt)):
+    schema.db.command(name, cls=Command)(command)
 connections.command("webhook", cls=Command)(webhook.webhook)
 connections.command("rate", cls=Command)(retiring.rate)
 app.add_typer(schema.db, name="db")
@@ -57,6 +65,7 @@ app.add_typer(audiences, name="audiences")
 app.add_typer(campaigns, name="campaigns")
 app.add_typer(jobs, name="jobs")
 app.add_typer(locks, name="locks")
+app.add_typer(notices, name="notices")
 
 
 def run(arguments: list[str]) -> int:

@@ -1,4 +1,4 @@
-"""`audiences`: what a provider offers to choose from, as it was last read. Only --refresh contacts it."""
+"""`audiences`: our own people, and what a provider offers to choose from. Only --refresh contacts it."""
 
 from collections.abc import Callable
 from dataclasses import asdict
@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from campaignbridge.cli import terminal
+from campaignbridge.cli import contacts, people, terminal
 from campaignbridge.cli.command import Command, group
-from campaignbridge.cli.moments import clock_time
+from campaignbridge.cli.moments import clock_time, dated
 from campaignbridge.cli.session import session
 
 if TYPE_CHECKING:
@@ -29,14 +29,63 @@ Connection = Annotated[
 Refresh = Annotated[bool, typer.Option("--refresh", help="Read it at the provider now.")]
 Cells = Callable[[Any], tuple[str, ...]]
 
-audiences = group("Look at what a provider offers: audiences, segments, merge fields, senders.")
+audiences = group("Bring people in, keep them out; look at what a provider offers.")
+audiences.command("import", cls=Command)(contacts.import_)
+audiences.command("suppress", cls=Command)(people.suppress)
+audiences.command("unsuppress", cls=Command)(people.unsuppress)
+audiences.command("export", cls=Command)(people.export)
+audiences.command("erase", cls=Command)(people.erase)
 
 
 @audiences.command("list", cls=Command)
-def list_(connection: Label, refresh: Refresh = False) -> None:
-    """List the audiences of a connection's account."""
+def list_(
+    at: Annotated[
+        str | None,
+        typer.Option(
+            "--at",
+            metavar="LABEL",
+            envvar="CAMPAIGNBRIDGE_AT",
+            help="List those of a connection's account at the provider instead.",
+        ),
+    ] = None,
+    refresh: Refresh = False,
+) -> None:
+    """List our own audiences; with --at, those of a connection's account."""
+    if at is None:
+        if refresh:
+            from campaignbridge import Refusal
+
+            raise Refusal(
+                "Our own audiences are read nowhere.", code="usage", todo="Name a connection: --at LABEL"
+            )
+        _ours()
+        return
     heads = ("audience", "contacts", "name")
-    _show("audiences", connection, "", heads, lambda one: (one.ref, _many(one.contacts), one.name), refresh)
+    _show("audiences", at, "", heads, lambda one: (one.ref, _many(one.contacts), one.name), refresh)
+
+
+def _ours() -> None:
+    with session() as here:
+        found = here.bridge.list_audiences(actor=here.actor)
+    shown = "slug name people suppressed created_at imported_at finished_at rows_read added merged unchanged rejected"
+    document = {
+        "audiences": [{name: one[name] for name in shown.split()} for one in found],
+        "next_cursor": None,
+    }
+    rows: list[tuple[str, ...]] = [("audience", "people", "suppressed", "last import")]
+    rows += [(one["slug"], f"{one['people']:,}", f"{one['suppressed']:,}", _last(one)) for one in found]
+    terminal.answer(document, terminal.columns(rows) if found else [])
+    if not found:
+        terminal.hint("No contacts yet. Bring a CSV, or list an audience at a provider:")
+        terminal.hint("campaignbridge audiences import FILE --audience SLUG")
+        terminal.hint("campaignbridge audiences list --at LABEL")
+
+
+def _last(one: Any) -> str:
+    if one["imported_at"] is None:
+        return "none"
+    stopped = "" if one["finished_at"] is not None else ", stopped"
+    return f"{dated(one['imported_at'], seconds=False)}, {one['rows_read']:,} rows{stopped}"
 
 
 @audiences.command("segments", cls=Command)

@@ -27,7 +27,7 @@ def temporary_store(database: str | None) -> Iterator[Settings]:
 
 @contextmanager
 def _schema(url: str) -> Iterator[str]:
-    from campaignbridge.bootstrap import upgrade_schema
+    from campaignbridge.installing import upgrade_schema
     from campaignbridge.store.migrate import install_offset_clock
     from campaignbridge.store.postgres import Postgres
 

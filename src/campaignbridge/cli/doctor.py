@@ -15,7 +15,7 @@ from campaignbridge.cli.exits import BUG, DONE, PERSON
 from campaignbridge.cli.session import version
 
 if TYPE_CHECKING:
-    from campaignbridge.flows.doctor import Check, Finding, Subject
+    from campaignbridge.flows.checkup import Check, Finding, Subject
 
 LIMIT_S = 5.0
 _WORDS = {"ok": "ok", "warn": "warn", "fail": "FAIL", "skipped": "skip"}
@@ -58,8 +58,8 @@ def doctor(
 
 
 def _subject() -> "Subject":
-    from campaignbridge.bootstrap import subject_of
     from campaignbridge.domain.errors import Refusal
+    from campaignbridge.installing import subject_of
     from campaignbridge.settings import from_environment
 
     try:
@@ -78,7 +78,8 @@ def _place(subject: "Subject") -> str:
 
 def _examine(subject: "Subject", *, offline: bool) -> "Iterator[tuple[Check, Finding]]":
     """Yield every check with its finding, in order: what others need first, then the rest side by side."""
-    from campaignbridge.flows.doctor import GATES, checks_for, connection_checks, skipped
+    from campaignbridge.flows.checkup import GATES, skipped
+    from campaignbridge.flows.doctor import checks_for, connection_checks
 
     checks = checks_for(subject.settings)
     found: dict[str, Finding] = {}
@@ -116,7 +117,7 @@ class _Look(threading.Thread):
 
     def run(self) -> None:
         from campaignbridge.domain.errors import Refusal
-        from campaignbridge.flows.doctor import Finding, of_refusal
+        from campaignbridge.flows.checkup import Finding, of_refusal
 
         try:
             self._found = self._look()
@@ -130,7 +131,7 @@ class _Look(threading.Thread):
 
     def finding(self) -> "Finding":
         """Return what was found, within the limit since it began."""
-        from campaignbridge.flows.doctor import Finding
+        from campaignbridge.flows.checkup import Finding
 
         self.join(max(0.0, self._began + LIMIT_S - time.monotonic()))
         return self._found or Finding("fail", f"no answer within {LIMIT_S:g} s")

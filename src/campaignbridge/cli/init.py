@@ -28,7 +28,7 @@ def init(
       campaignbridge init --database postgresql://me@db.example/mail
       campaignbridge init --secret-file ~/.config/campaignbridge.secret
     """  # noqa: D301  the \b is meant: it keeps the lines of an example
-    from campaignbridge.bootstrap import make_installation
+    from campaignbridge.installing import make_installation
     from campaignbridge.settings import DEFAULT_FILE, SETTINGS_VARIABLE, from_environment, place_of_store
 
     # A settings file that is there is refused below, so none of it is read here.

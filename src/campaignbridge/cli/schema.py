@@ -1,4 +1,4 @@
-"""`db`: the store's schema, up and down."""
+"""`db`: the store's schema, up and down. Copies of the store are in `backup`."""
 
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,7 +11,7 @@ from campaignbridge.cli.command import Command, group
 if TYPE_CHECKING:
     from campaignbridge import Settings
 
-db = group("Look at the store's schema, and bring it up or down.")
+db = group("Look at the store, bring its schema up or down, copy it, and put copies back.")
 
 
 @db.command("upgrade", cls=Command)
@@ -22,9 +22,9 @@ def upgrade(
     ] = None,
 ) -> None:
     """Apply the migrations that are missing. Several at once are harmless: they wait for each other."""
-    from campaignbridge.bootstrap import schema_versions, upgrade_schema
+    from campaignbridge.installing import schema_versions, upgrade_schema
 
-    settings = _settings()
+    settings = chosen_settings()
     applied = upgrade_schema(settings, target=to)
     version, newest = schema_versions(settings)
     names = ", ".join(applied) or "nothing was missing"
@@ -41,9 +41,9 @@ def downgrade(
 ) -> None:
     """Take migrations back. What only the newer schema can hold is lost; make a copy of the store first."""
     from campaignbridge import Refusal
-    from campaignbridge.bootstrap import downgrade_schema, schema_versions
+    from campaignbridge.installing import downgrade_schema, schema_versions
 
-    settings = _settings()
+    settings = chosen_settings()
     before, _ = schema_versions(settings)
     if to < before and not yes:
         question = f"Take the schema back from {before} to {to}? Data can be lost. [y/N] "
@@ -66,19 +66,23 @@ def downgrade(
 @db.command("current", cls=Command)
 def current() -> None:
     """Print the version of the store's schema."""
-    from campaignbridge.bootstrap import schema_versions
+    from campaignbridge.installing import schema_versions
 
-    version, newest = schema_versions(_settings())
+    version, newest = schema_versions(chosen_settings())
     terminal.answer({"version": version, "newest": newest}, [f"Schema {version} of {newest}"])
 
 
 @db.command("check", cls=Command)
 def check() -> None:
-    """Say whether the schema is what this program needs, and unchanged; exit code 3 if not."""
-    from campaignbridge import Refusal
-    from campaignbridge.bootstrap import schema_versions
+    """Look through the whole store: its schema, its pages, and that no state is without an owner.
 
-    version, newest = schema_versions(_settings())
+    Exit code 3 if something is wrong. Nothing is changed; a big store takes a while.
+    """
+    from campaignbridge import Refusal
+    from campaignbridge.installing import check_store, schema_versions
+
+    settings = chosen_settings()
+    version, newest = schema_versions(settings)
     if version < newest:
         raise Refusal(
             f"The store has schema {version}; this program needs {newest}.",
@@ -86,10 +90,22 @@ def check() -> None:
             todo="Bring it up:",
             command="campaignbridge db upgrade",
         )
-    terminal.answer({"ok": True, "version": version, "newest": newest}, [f"Schema {version}, current"])
+    found = check_store(settings)
+    if found.problems:
+        raise Refusal(
+            f"The store is not sound. {found.problems[0]}",
+            code="store_unusable",
+            todo="Stop the workers, keep a copy of the store, and send us the report of doctor.",
+            command="campaignbridge doctor",
+            problems=list(found.problems),
+        )
+    document = {"ok": True, "version": version, "newest": newest, "counts": dict(found.counts)}
+    counts = ", ".join(f"{count:,} {name.replace('_', ' ')}" for name, count in found.counts.items())
+    terminal.answer(document, [f"Schema {version}, current. Sound: {counts}"])
 
 
-def _settings() -> "Settings":
+def chosen_settings() -> "Settings":
+    """Return the settings with the store that was chosen."""
     from campaignbridge.settings import from_environment
 
     return from_environment(database=CHOICES.database)

@@ -9,7 +9,7 @@ import typer
 
 from campaignbridge.cli import terminal
 from campaignbridge.cli.session import session
-from campaignbridge.cli.working import start_log
+from campaignbridge.cli.working import require_original, start_log
 
 if TYPE_CHECKING:
     from socket import socket
@@ -43,7 +43,8 @@ def serve(
     from campaignbridge.server.listening import bind
 
     start_log()
-    with session() as here:
+    with session(quiet=True) as here:
+        require_original(here)
         try:
             listening = bind(host, port)
         except OSError as error:

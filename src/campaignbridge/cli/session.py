@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from campaignbridge.cli import terminal
 from campaignbridge.cli.choices import CHOICES
 
 if TYPE_CHECKING:
@@ -21,12 +22,23 @@ class Session:
 
 
 @contextmanager
-def session() -> Iterator[Session]:
-    """Open the chosen store for one command."""
+def session(*, quiet: bool = False) -> Iterator[Session]:
+    """Open the chosen store for one command; say so when it is a paused copy, unless `quiet`."""
     from campaignbridge import open_bridge, with_all_rights
 
     with open_bridge(CHOICES.database) as bridge:
-        yield Session(bridge, with_all_rights(f"cli:{login()}"))
+        here = Session(bridge, with_all_rights(f"cli:{login()}"))
+        if not quiet:
+            _tell_of_copy(here)
+        yield here
+
+
+def _tell_of_copy(here: Session) -> None:
+    standing = here.bridge.standing(actor=here.actor)
+    if standing is not None and standing.paused:
+        terminal.mark(
+            "!", "This is a copy of another installation. It is paused and sends nothing.", stderr=True
+        )
 
 
 def login() -> str:

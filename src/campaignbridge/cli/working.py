@@ -8,7 +8,7 @@ import typer
 
 from campaignbridge.cli import terminal
 from campaignbridge.cli.choices import CHOICES
-from campaignbridge.cli.session import session
+from campaignbridge.cli.session import Session, session
 
 
 def worker(
@@ -27,11 +27,12 @@ def worker(
     from campaignbridge.engine.runtime import Runtime
 
     start_log()
-    with session() as here:
+    with session(quiet=True) as here:
+        require_original(here)
         runtime = Runtime(here.bridge.worker, threads=threads)
 
         def stop(_signal: int, _frame: FrameType | None) -> None:
-            runtime.stopping.set()
+            runtime.stop()
 
         for number in (signal.SIGTERM, signal.SIGINT):
             signal.signal(number, stop)  # from here on, before the runtime listens itself
@@ -50,12 +51,24 @@ def tick(
 ) -> None:
     """Run what is due, once. Meant for cron, once a minute; two at a time are harmless."""
     start_log()
-    with session() as here:
+    with session(quiet=True) as here:
         done = here.bridge.tick(batch=batch)
+        if done.paused:
+            require_original(here)
     jobs = "1 job" if done.ran == 1 else f"{done.ran} jobs"
     terminal.answer(
-        {"ran": done.ran, "purged": done.purged}, [f"Ran {jobs}, cleared {done.purged} old ones away."]
+        {"ran": done.ran, "queued": done.queued, "purged": done.purged},
+        [f"Ran {jobs}, cleared {done.purged} old ones away."],
     )
+
+
+def require_original(here: Session) -> None:
+    """Refuse to start on a paused copy: nothing could be done, and only a person can change that."""
+    from campaignbridge.flows.refusals import copy_paused
+
+    standing = here.bridge.standing(actor=here.actor)
+    if standing is not None and standing.paused:
+        raise copy_paused(standing)
 
 
 def start_log() -> None:

@@ -94,6 +94,12 @@ class ProviderFailed(Refusal):
     code = "provider_failed"
 
 
+class CopyPaused(Refusal):
+    """The store is a copy of another installation, and nobody has made it the real one."""
+
+    code = "copy_paused"
+
+
 class StoreGone(Refusal):
     """The store is gone, busy or full. Try again."""
 

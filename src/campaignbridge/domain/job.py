@@ -17,6 +17,7 @@ MINUTE_MS = 60_000
 Scalar = str | int | float | bool | None
 Payload = Mapping[str, Scalar]
 
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,63}")
 _TARGET = re.compile(r"[a-z0-9][a-z0-9_:.-]{0,127}")
 _SECRET = re.compile(r"key|secret|token|password|authorization|credential", re.IGNORECASE)
@@ -153,6 +154,15 @@ def encode_payload(payload: Payload) -> str:
     if size > 2_048:
         raise InvalidInput("A job's payload has at most 2,048 bytes.", todo="Store it and pass its id.")
     return text
+
+
+def job_id(wall_ms: int, token: str) -> str:
+    """Return a fresh opaque id that sorts by when it was made, so that new jobs lie side by side in the store."""
+    digits = ""
+    for _ in range(8):
+        wall_ms, digit = divmod(wall_ms, 36)
+        digits = _DIGITS[digit] + digits
+    return f"job_{digits}{token}"
 
 
 def require_code(code: str) -> str:

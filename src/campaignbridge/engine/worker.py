@@ -29,8 +29,10 @@ from campaignbridge.domain.job import (
     Retry,
     backoff_ms,
     encode_payload,
+    job_id,
     require_code,
 )
+from campaignbridge.domain.recurring import Recurring
 from campaignbridge.ports import Chance, Clock, Mark
 from campaignbridge.store.unit import Store
 
@@ -38,9 +40,9 @@ Handlers = Mapping[str, Handler]
 Log = Callable[[str, Job], None]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Worker:
-    """One worker of one process. `holder` is new on every start and never reused."""
+    """One worker of one process. `holder` is new on every start and never reused. Threads may share it."""
 
     store: Store
     handlers: Handlers
@@ -48,13 +50,28 @@ class Worker:
     chance: Chance
     holder: str
     log: Log
+    recurring: tuple[Recurring, ...] = ()
+    last_claim: Mark | None = None  # before the last one that the store answered
+
+    @property
+    def lease_ms(self) -> int:
+        """How long a claim and a heartbeat last: as long as the handler with the longest lease needs."""
+        return max((handler.lease_ms for handler in self.handlers.values()), default=LEASE_MS)
+
+    def claimed_ms_ago(self) -> int | None:
+        """Return how long ago this worker last asked for work and was answered."""
+        return None if self.last_claim is None else self.clock.since_ms(self.last_claim)
+
+    def new_id(self) -> str:
+        """Return a fresh id for a job."""
+        return job_id(self.clock.mark().wall_ms, self.chance.token(8))
 
     def claim(self, batch: int) -> list["Claimed"]:
         """Claim up to `batch` jobs, or one alone whose lease ended under somebody else."""
-        lease_ms = max((handler.lease_ms for handler in self.handlers.values()), default=LEASE_MS)
-        mark = self.clock.mark()
+        mark, lease_ms = self.clock.mark(), self.lease_ms
         with self.store.unit() as unit:
             jobs = unit.jobs.claim(holder=self.holder, batch=batch, lease_ms=lease_ms)
+        self.last_claim = mark
         return [Claimed(job, mark, lease_ms) for job in jobs]
 
     def run(self, claimed: "Claimed") -> None:
@@ -136,7 +153,7 @@ class Worker:
 
     def _end(self, job: Job, state: JobState, code: str) -> None:
         with self.store.unit() as unit:
-            recorded = unit.jobs.end(job, state, code, fresh_id=f"job_{self.chance.token(12)}")
+            recorded = unit.jobs.end(job, state, code, fresh_id=self.new_id())
         self._noted(job, recorded)
 
     def _noted(self, job: Job, recorded: bool) -> None:  # noqa: FBT001

@@ -5,93 +5,25 @@ time. No check changes anything: the store isn't even made, or switched to its w
 """
 
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.errors import Refusal
-from campaignbridge.domain.provider import Accepted, Account, Ambiguous, Category, Outcome, Refused
-from campaignbridge.ports import Clock, Database, Provider, Row, Transaction
+from campaignbridge.flows.amounts import age as _age
+from campaignbridge.flows.amounts import count as _count
+from campaignbridge.flows.checkup import Check, Finding, Subject, of_refusal, only
+from campaignbridge.flows.doctor_connections import check_connection
+from campaignbridge.flows.health import LATE_MS, Health, look, warnings
+from campaignbridge.flows.identity import ADOPTING, IDLE, as_copy
+from campaignbridge.flows.notices import configured
 from campaignbridge.settings import Settings
 from campaignbridge.store.unit import Unit
-from campaignbridge.store.vault import Vault
 
-READ_MS = 4_500  # a check has 5 s
-LATE_MS = 5 * 60_000
 HOUR_MS = 3_600_000
 APART_MS = 5_000
 LOW_BYTES, SCARCE_BYTES = 1 << 30, 100 << 20
 WORKER = "campaignbridge worker"
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What a check found: ok, warn, fail or skipped; in words, what follows from it, and what to do."""
-
-    status: str
-    summary: str
-    effect: str = ""
-    fix: str = ""
-    help: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """What is looked at. Settings that can't be read stand here as their refusal."""
-
-    settings: Settings | Refusal
-    clock: Clock
-    database: Database | None = None  # opened late, by whoever asks first
-    schema: Callable[[], tuple[int, int]] | None = None  # the store's version, and ours
-    open_provider: Callable[[Connection], Provider] | None = None
-    vault: Vault | None = None
-
-    @contextmanager
-    def reading(self) -> Iterator[Transaction]:
-        """Open a transaction that only reads."""
-        assert self.database is not None, "the check needs the settings"
-        with self.database.transaction(write=False) as tx:
-            yield tx
-
-    @property
-    def chosen(self) -> Settings:
-        """The settings, for checks that need them."""
-        assert isinstance(self.settings, Settings)
-        return self.settings
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
-    """One thing to look at."""
-
-    id: str
-    group: str
-    name: str
-    needs: str  # the id of another check, or nothing
-    look: Callable[[Subject], Finding]
-    on: str = ""  # only on this kind of database
-
-
-GATES = {
-    "settings_file": "the settings",
-    "reachable": "the store",
-    "schema": "the schema",
-}  # others need them
-
-
-def skipped(check: Check) -> Finding:
-    """Return what is found where another check has to be well first."""
-    return Finding("skipped", f"skipped: needs {GATES[check.needs]}")
-
-
-def of_refusal(refusal: Refusal) -> Finding:
-    """Return a refusal as a finding."""
-    return Finding(
-        "fail", refusal.what, refusal.todo, str(refusal.facts.get("command", "")), help=refusal.code
-    )
 
 
 def checks_for(settings: Settings | Refusal) -> list[Check]:
@@ -109,7 +41,7 @@ def connection_checks(subject: Subject, *, offline: bool) -> list[Check]:
     if not found:
         none = Finding("ok", "none yet")
         return [Check("connections", "Providers", "connections", "schema", lambda _subject: none)]
-    looks = ((one.label, _not_asked if offline else partial(_connection, one)) for one in found)
+    looks = ((one.label, _not_asked if offline else partial(check_connection, one)) for one in found)
     return [Check(f"connection:{label}", "Providers", label, "schema", look) for label, look in looks]
 
 
@@ -204,7 +136,7 @@ def _integrity(subject: Subject) -> Finding:
 
 def _standby(subject: Subject) -> Finding:
     with subject.reading() as tx:
-        row = _only(tx.one("doctor.standby"))
+        row = only(tx.one("doctor.standby"))
     effect = "A failover may forget the last decisions: what was asked for is then searched for, not known."
     if row["durable"] in ("off", "local"):
         return Finding("warn", f"synchronous_commit is {row['durable']}", effect)
@@ -231,115 +163,73 @@ def _clock(subject: Subject) -> Finding:
 
 def _installation(subject: Subject) -> Finding:
     with subject.reading() as tx:
-        name = Unit(tx).installation()
-    return Finding("ok", name) if name else Finding("warn", "not named yet; the next command does so")
+        standing = Unit(tx).identity.standing()
+    if standing is None:
+        return Finding("warn", "not named yet; the next command does so")
+    copy = as_copy(standing, subject.place)
+    return Finding("fail", copy, IDLE, ADOPTING, "copy_paused") if copy else Finding("ok", standing.id)
 
 
 def _last_tick(subject: Subject) -> Finding:
-    row = _work(subject)
-    late = row["now"] - row["due_since"] if row["due"] else 0
-    moved = row["now"] - row["moved_at"] if row["moved_at"] is not None else None
-    # Ticks themselves leave no record: this is when a job last changed that a worker has had in hand.
-    told = (
-        "no worker has had a job yet" if moved is None else f"a worker's job last changed {_age(moved)} ago"
-    )
-    if late <= LATE_MS:
-        return Finding("ok", f"{told}; none is overdue")
-    told = f"{told}; {_count(row['due'], 'job is due', 'jobs are due')}, the oldest for {_age(late)}"
-    if moved is not None and moved <= LATE_MS:
-        return Finding("warn", told, "More is due than the workers get done.", WORKER)
-    return Finding("fail", told, "Nothing is being sent, checked or watched.", WORKER)
+    found = _health(subject)
+    wrong, at = warnings(found), found.last_tick
+    told = "none yet" if at is None else f"{_age(found.now - at)} ago"
+    if "no_tick" in wrong and (at is not None or wrong != ("no_tick",)):
+        told = f"{told}, should be under {LATE_MS // 60_000} min{_overdue(found)}"
+        return Finding("fail", told, "Nothing is being sent, checked or watched.", WORKER, "no_tick")
+    told += _overdue(found)
+    if "work_stalled" in wrong:
+        return Finding("fail", told, "Ticks go on, and nobody asks for work.", WORKER, "work_stalled")
+    if "work_late" in wrong:
+        return Finding("warn", told, "More is due than the workers get done.", WORKER, "work_late")
+    return Finding("ok", told if at is not None else f"{told}; no job is overdue")
+
+
+def _overdue(found: Health) -> str:
+    if found.overdue_since is None:
+        return ""
+    age = _age(found.now - found.overdue_since)
+    return f"; {_count(found.overdue, 'job is overdue', 'jobs are overdue')}, the oldest for {age}"
 
 
 def _stuck(subject: Subject) -> Finding:
-    row = _work(subject)
-    if not row["stuck"]:
+    found = _health(subject)
+    if found.stopped_since is None:
         return Finding("ok", "none")
-    since = _age(row["now"] - row["stuck_since"])
+    told = f"{_count(found.stopped, 'job')}, the longest for {_age(found.now - found.stopped_since)}"
     effect = "Their workers died or lost the store. The next worker takes them over."
-    return Finding("warn", f"{_count(row['stuck'], 'job')}, the longest for {since}", effect, WORKER)
+    return Finding("warn", told, effect, WORKER)
 
 
 def _dead(subject: Subject) -> Finding:
-    row = _work(subject)
-    if not row["dead"]:
+    found = _health(subject)
+    if found.dead_at is None:
         return Finding("ok", "none")
-    ago = _age(row["now"] - row["dead_at"])
-    effect = "They were given up; what they looked after needs a person."
-    fix = "campaignbridge jobs list --state dead"
-    return Finding("warn", f"{_count(row['dead'], 'job')}, the newest {ago} ago", effect, fix, "watch_failed")
+    codes, ago = ", ".join(f"{code} {n:,}" for code, n in found.dead[:3]), _age(found.now - found.dead_at)
+    told = f"{_count(sum(n for _, n in found.dead), 'job')} ({codes}), the newest {ago} ago"
+    effect, fix = "What they looked after needs a person.", "campaignbridge jobs list --state dead"
+    return Finding("warn", told, effect, fix, "jobs_dead")
 
 
-def _work(subject: Subject) -> Row:
+def _health(subject: Subject) -> Health:
     with subject.reading() as tx:
-        return _only(tx.one("doctor.work"))
+        return look(Unit(tx))
 
 
-def _connection(connection: Connection, subject: Subject) -> Finding:
-    if connection.disconnected_at is not None:
-        return Finding("ok", "disconnected")
-    assert subject.open_provider is not None
-    try:
-        provider = subject.open_provider(connection)
-    except Refusal as refusal:
-        return replace(of_refusal(refusal), help="connection_unusable")
-    outcome = provider.verify(limit_ms=READ_MS)
-    with subject.reading() as tx:
-        waiting = _only(tx.one("doctor.waiting", connection_id=connection.id))["n"]
-        now = Unit(tx).now_ms()
-    found = _answered(connection, provider.label, outcome, now)
-    if found.status == "ok":
-        return _with_seal(found, connection, subject)
-    waits = "1 campaign waits" if waiting == 1 else f"{waiting} campaigns wait"
-    return replace(found, effect=f"{waits}. None was lost.") if waiting else found
-
-
-def _answered(connection: Connection, provider: str, outcome: Outcome[Account], now: int) -> Finding:
-    replacing, verifying = (
-        f"campaignbridge connections {do} {connection.id}" for do in ("replace-key", "verify")
-    )
-    match outcome:
-        case Accepted(account) if connection.account not in (None, account.id):
-            return Finding(
-                "fail", f"{provider}, the key opens another account", "", replacing, "other_account"
-            )
-        case Accepted() if connection.refused_at is not None:
-            told = f"{provider}, key accepted; it was refused {_age(now - connection.refused_at)} ago"
-            return Finding("warn", told, fix=verifying, help="credential_refused")
-        case Accepted():
-            return Finding("ok", f"{provider}, key accepted")
-        case Refused(category=Category.CREDENTIAL):
-            since = connection.refused_at
-            how_long = f", noticed {_age(now - since)} ago" if since is not None else ""
-            told = f"{provider}, key refused ({outcome.code}){how_long}"
-            return Finding("fail", told, "", replacing, "credential_refused")
-        case Refused(category=Category.UNREACHABLE):
-            told = f"{provider} can't be reached ({outcome.code})"
-            return Finding("fail", told, "", verifying, "provider_failed")
-        case Refused():
-            return Finding(
-                "warn", f"{provider} refuses to tell ({outcome.code})", "", verifying, "no_reading"
-            )
-        case Ambiguous():
-            told = f"{provider} gave no usable answer ({outcome.reason})"
-            return Finding("warn", told, "", verifying, "no_reading")
-
-
-def _with_seal(found: Finding, connection: Connection, subject: Subject) -> Finding:
-    sealed, vault = connection.sealed, subject.vault
-    if sealed is None or vault is None or vault.is_newest(sealed):
-        return found
-    told = f"{found.summary}; sealed under {sealed.key_id}, an older key of the ring"
-    return Finding("warn", told, fix=f"campaignbridge connections verify {connection.id}")
+def _notices(subject: Subject) -> Finding:
+    told, wrong = configured(subject.chosen)
+    fix, page = ("campaignbridge notices test", "notice_undelivered") if wrong else ("", "")
+    return Finding("warn" if wrong else "ok", told, wrong, fix, page)
 
 
 def _needs_you(subject: Subject) -> Finding:
     with subject.reading() as tx:
         row = tx.one("doctor.need_person")
     if row is None:
-        return Finding("ok", "no campaign")
-    told = f"{_count(row['n'], 'campaign')}, {row['id']} for {_age(row['now'] - row['state_changed_at'])}"
-    return Finding("warn", told, "", f"campaignbridge campaigns show {row['id']}", row["reason"])
+        return Finding("ok", "nothing")
+    told = f"{_count(row['n'], 'thing')}, {row['kind']} {row['target']} for {_age(row['now'] - row['since'])}"
+    page = "jobs_dead" if row["kind"] == "job" else row["reason"]
+    return Finding("warn", told, "", "campaignbridge status", page)
 
 
 def _unresolved(subject: Subject) -> Finding:
@@ -371,25 +261,7 @@ CHECKS = (
     Check("last_tick", "Work", "last tick", "schema", _last_tick),
     Check("stuck_jobs", "Work", "stuck jobs", "schema", _stuck),
     Check("dead_jobs", "Work", "dead jobs", "schema", _dead),
+    Check("notices", "Work", "notices", "settings_file", _notices),
     Check("needs_you", "Campaigns", "needs you", "schema", _needs_you),
     Check("unresolved", "Campaigns", "unresolved", "schema", _unresolved),
 )
-
-
-def _only(row: Row | None) -> Row:
-    assert row is not None, "the statement always gives a row"
-    return row
-
-
-def _count(number: int, one: str, more: str = "") -> str:
-    return f"{number:,} {one if number == 1 else more or one + 's'}"
-
-
-def _age(ms: int) -> str:
-    minutes = max(0, ms) // 60_000
-    if minutes < 2:
-        return f"{max(0, ms) // 1000} s"
-    hours, rest = divmod(minutes, 60)
-    if hours >= 48:
-        return f"{hours // 24} days"
-    return f"{hours} h {rest} min" if hours else f"{minutes} min"

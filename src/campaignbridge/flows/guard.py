@@ -26,7 +26,7 @@ from campaignbridge.domain.provider import Accepted, Ambiguous, Draft, Observati
 from campaignbridge.domain.remote import RemoteCampaign
 from campaignbridge.flows.holding import Held
 from campaignbridge.flows.once import too_late
-from campaignbridge.flows.refusals import lease_lost, refused, unreadable
+from campaignbridge.flows.refusals import barred, lease_lost, refused, unreadable
 from campaignbridge.ports import Provider, Reader
 from campaignbridge.store.campaigns import Dossier
 
@@ -156,7 +156,9 @@ def assert_draft(provider: Provider, dossier: Dossier, snapshot: Snapshot, held:
         announced = unit.remotes.start_writing(
             remote, held.lease, limit_ms=FIRST_BYTE_MS + UPLOAD_LIMIT_MS, need_ms=need_ms
         )
-    if announced is None or too_late(held, checked):
+        if announced is None:
+            raise barred(unit)
+    if too_late(held, checked):
         raise lease_lost()
     outcome = provider.sync_draft(remote.remote_id, draft_of(dossier, snapshot), limit_ms=UPLOAD_LIMIT_MS)
     if isinstance(outcome, Ambiguous):

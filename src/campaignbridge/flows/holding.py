@@ -12,13 +12,15 @@ from typing import Generic, TypeVar
 
 from campaignbridge.domain.errors import CommitUnknown, StoreGone
 from campaignbridge.domain.lock import LOCK_TTL_MS, Lease, campaign_key
-from campaignbridge.flows.refusals import lease_lost
+from campaignbridge.flows.refusals import barred, lease_lost
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Mark
 from campaignbridge.store.campaigns import Dossier
 from campaignbridge.store.unit import Unit
 
 T = TypeVar("T")
+
+READ_OR_LOCAL = frozenset({"reconcile", "resolve"})  # what a person may do on a paused copy
 
 
 @dataclass(slots=True)
@@ -69,10 +71,15 @@ def working_on(
     actor: str | None,
     also: Callable[[Unit, Dossier], T],
 ) -> Iterator[Work[T]]:
-    """Hold one campaign's lock for the block; raise `Locked` at once when somebody else does."""
+    """Hold one campaign's lock for the block; raise `Locked` at once when somebody else does.
+
+    Raises `CopyPaused` on a copy that nobody has adopted, unless a person only reads or settles by hand.
+    """
 
     def begin(unit: Unit, lease: Lease) -> tuple[Dossier, T]:
         dossier = unit.campaigns.get(campaign_id)
+        if dossier.paused and not (actor is not None and operation in READ_OR_LOCAL):
+            raise barred(unit)
         if lease.interrupted is not None:
             unit.events.add(
                 "campaign_lock_takeover",

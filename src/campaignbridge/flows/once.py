@@ -2,9 +2,10 @@
 
 1. Open a fresh connection. If that fails, nothing happened and nothing is recorded.
 2. Check that the lease outlives the call (`held.require`), and note the time.
-3. Commit the intent: the lock is still ours for the whole call; a pending attempt, the only unresolved one;
-   the campaign's version and state as they were checked; the content claimed; the watch queued. The watch is
-   born with the intent: from here on the request has an owner, whatever becomes of this process.
+3. Commit the intent: the lock is still ours for the whole call, and the store is no paused copy; a pending
+   attempt, the only unresolved one; the campaign's version and state as they were checked; the content claimed;
+   the watch queued. The watch is born with the intent: from here on the request has an owner, whatever becomes
+   of this process.
 4. No call when the COMMIT's answer is unknown, or when more than 5 s went by since step 2.
 5. Call exactly once. An exception is an ambiguous answer.
 6. Record the outcome, lease or not, for as long as 30 s: it is bound to the attempt alone.
@@ -35,6 +36,7 @@ from campaignbridge.domain.provider import Accepted, Ambiguous, Category, Outcom
 from campaignbridge.flows.holding import Held
 from campaignbridge.flows.outcome import record, record_not_called
 from campaignbridge.flows.refusals import (
+    barred,
     lease_lost,
     not_reached,
     overtaken,
@@ -142,8 +144,8 @@ def _attempt_of(held: Held, intent: Intent) -> Attempt:
 
 def _write_intent(unit: Unit, held: Held, intent: Intent, attempt: Attempt) -> Attempt:
     campaign = intent.dossier.campaign
-    if not unit.locks.hold(held.lease, need_ms=MUTATION_LIMIT_MS + LEASE_MARGIN_MS):
-        raise lease_lost()
+    if not unit.locks.hold(held.lease, need_ms=MUTATION_LIMIT_MS + LEASE_MARGIN_MS, acts=True):
+        raise barred(unit)
     deadline_at = unit.ledger.insert(attempt, deadline_ms=FIRST_BYTE_MS + MUTATION_LIMIT_MS)
     if deadline_at is None:
         raise overtaken(campaign.id)

@@ -2,14 +2,17 @@
 
 from campaignbridge.domain.errors import (
     Conflict,
+    CopyPaused,
     LeaseLost,
     ProviderFailed,
     Refusal,
     Unconfirmed,
 )
+from campaignbridge.domain.installation import Standing, reason_in_words
 from campaignbridge.domain.ledger import Attempt, Status
 from campaignbridge.domain.provider import Ambiguous, Category, Refused
 from campaignbridge.ports import Reader
+from campaignbridge.store.unit import Unit
 
 
 def lease_lost(attempt: Attempt | None = None) -> LeaseLost:
@@ -20,6 +23,25 @@ def lease_lost(attempt: Attempt | None = None) -> LeaseLost:
         retry_after=1,
         attempt=attempt_facts(attempt, Status.FAILED) if attempt else None,
     )
+
+
+def copy_paused(standing: Standing) -> CopyPaused:
+    """Return the refusal of whatever a copy must not do until a person makes it the real one."""
+    why = reason_in_words(standing.paused_reason or "", standing.place.kind if standing.place else "sqlite")
+    return CopyPaused(
+        "This is a copy of another installation. It is paused and sends nothing.",
+        todo=f"It counts as one because {why}. If no other one is in use, make it the real one:",
+        command='campaignbridge db adopt --reason "..."',
+        installation=standing.id,
+        paused_since=standing.paused_since,
+        paused_reason=standing.paused_reason,
+    )
+
+
+def barred(unit: Unit) -> Refusal:
+    """Return why an intent that needs our lock was not written: a paused copy, else a lease that ended."""
+    standing = unit.identity.standing()
+    return copy_paused(standing) if standing is not None and standing.paused else lease_lost()
 
 
 def overtaken(campaign_id: str) -> Refusal:

@@ -30,7 +30,7 @@ from campaignbridge.flows.holding import Held, Work, working_on
 from campaignbridge.flows.noting import note_refusal
 from campaignbridge.flows.once import too_late
 from campaignbridge.flows.outcome import insist
-from campaignbridge.flows.refusals import lease_lost, not_reached, refused
+from campaignbridge.flows.refusals import barred, lease_lost, not_reached, refused
 from campaignbridge.flows.replay import answer_replay
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Provider
@@ -159,8 +159,8 @@ def _call(held: Held, provider: Provider, attempt: Attempt, addresses: tuple[str
         held.require(MUTATION_LIMIT_MS + LEASE_MARGIN_MS)
         checked = held.wiring.clock.mark()
         with held.wiring.store.unit() as unit:
-            if not unit.locks.hold(held.lease, need_ms=MUTATION_LIMIT_MS + LEASE_MARGIN_MS):
-                raise lease_lost()
+            if not unit.locks.hold(held.lease, need_ms=MUTATION_LIMIT_MS + LEASE_MARGIN_MS, acts=True):
+                raise barred(unit)
             if unit.ledger.insert(attempt, deadline_ms=FIRST_BYTE_MS + MUTATION_LIMIT_MS) is None:
                 raise LeaseLost("Somebody used this key just now.", todo="Use a new key.", retry_after=1)
         if too_late(held, checked):

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import EDITABLE, TERMINAL, State, require_separation
 from campaignbridge.domain.content import Snapshot
-from campaignbridge.domain.errors import Forbidden, NotFound
+from campaignbridge.domain.errors import Forbidden, InvalidInput, NotFound
 from campaignbridge.domain.ledger import Attempt, Operation
-from campaignbridge.domain.lock import campaign_key
+from campaignbridge.domain.lock import LOCK_TTL_MS, campaign_key
 from campaignbridge.domain.remote import RemoteCampaign
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
@@ -73,27 +73,52 @@ def timeline(wiring: Wiring, campaign_id: str, *, actor: Actor) -> list[Row]:
 
 
 def locks(wiring: Wiring, *, actor: Actor) -> list[Row]:
-    """Return every lock that is held or was left behind."""
+    """Return every lock that is held or was left behind, each with its `state` and its holder's `host`."""
     actor.require("read")
     with wiring.store.reading() as unit:
-        return unit.locks.held()
+        rows = unit.locks.held()
+    return [{**row, "state": lock_state(row), "host": str(row["holder"]).partition(":")[0]} for row in rows]
 
 
-def jobs(wiring: Wiring, *, actor: Actor, state: str = "", most: int = 50) -> list[Row]:
-    """Return the newest jobs."""
+def lock_state(row: Row) -> str:
+    """Return `held`, `left_behind` (its time is over), or `overlong` (longer ahead than any lease lasts)."""
+    if row["held_until"] < row["now"]:
+        return "left_behind"
+    return "overlong" if row["held_until"] > row["now"] + LOCK_TTL_MS else "held"
+
+
+def jobs(wiring: Wiring, *, actor: Actor, state: str = "", most: int = 50, cursor: str = "") -> list[Row]:
+    """Return a page of jobs, ids and codes only; `cursor` is that of the last row of the page before."""
     actor.require("read")
+    place, dot, job_id = cursor.partition(".")
+    if cursor and not (dot and place.isascii() and place.isdigit() and len(place) < 19 and len(job_id) < 100):
+        raise InvalidInput("The cursor is none of ours.", todo="Take next_cursor of the page before.")
     with wiring.store.reading() as unit:
-        return unit.jobs.newest(state=state, most=most)
+        rows = unit.jobs.newest(state=state, most=most, after=(int(place), job_id) if cursor else None)
+    return [
+        {
+            **{name: value for name, value in row.items() if name != "place"},
+            "cursor": f"{row['place']}.{row['id']}",
+        }
+        for row in rows
+    ]
 
 
-def job(wiring: Wiring, job_id: str, *, actor: Actor) -> Row:
-    """Return one job."""
+def job(wiring: Wiring, job_id: str, *, safe_types: frozenset[str], actor: Actor) -> Row:
+    """Return one job, ids and codes only, with `requeue`: whether it may be queued anew, and why not."""
     actor.require("read")
     with wiring.store.reading() as unit:
         row = unit.jobs.get(job_id)
     if row is None:
         raise NotFound(f"There is no job {job_id[:40]}.", todo="jobs list shows what there is.")
-    return row
+    why_not = ""
+    if row["state"] not in ("dead", "failed"):
+        why_not = f"it is {row['state']}"
+    elif row["type"] not in safe_types:
+        why_not = "its kind is not safe to repeat"
+    elif "admin" not in actor.rights:
+        why_not = "only an administrator may"
+    return {**row, "requeue": {"allowed": not why_not, "why_not": why_not}}
 
 
 RULES: tuple[tuple[str, str, str, frozenset[State]], ...] = (

@@ -8,6 +8,7 @@ It can be run again at any time: all it does is read at the provider and write d
 from campaignbridge.domain import cadence
 from campaignbridge.domain.errors import (
     Conflict,
+    CopyPaused,
     InvalidInput,
     InvalidState,
     LeaseLost,
@@ -64,7 +65,7 @@ def watch(wiring: Wiring, job: Job) -> JobOutcome:
         return Done()  # finished, or gone, since it was queued
     except Locked as locked:
         return Again(after_ms=min(SHORTLY_MS, 1000 * int(locked.facts["retry_after"])))
-    except (Conflict, LeaseLost, StoreGone):
+    except (Conflict, CopyPaused, LeaseLost, StoreGone):
         return Again(after_ms=SHORTLY_MS)
     except InvalidInput:
         # This worker can't open the connection, say for want of its key; another one may.

@@ -5,26 +5,29 @@ Receiving, while the provider waits for its answer:
    is no such connection; whatever doesn't fit leaves no row and gets the same answer.
 2. Where the provider signs, the raw body's signature and its age are checked.
 3. The body is read. What is of no use to us isn't kept. An address is kept as a hash only.
-4. One transaction stores the event, unless it is known by its natural key, and queues the job. Only when it is
-   committed is the provider told that we have it; it repeats what it has no such answer for.
+4. One transaction stores what came in at the same time, but for what is known by its natural key, and queues the
+   job. Only when it is committed is the provider told that we have it; it repeats what it has no such answer for.
 
 Later, in a job that can be run again at any time, each event in a transaction of its own:
 5. The remote id is matched to a campaign of the same account. An unknown one is parked, a foreign one ignored.
 6. The campaign's watch is woken, at most once a minute. It reads at the provider, and judges what it reads by the
-   same rules as ever: an event is never evidence, and none leads to a delivery.
+   same rules as ever: no event settles anything, and none leads to a delivery.
 
-A stopped watch is started again by a verified event only: an unsigned one proves no more than that somebody knows
-the address, and a stop has its owner, a person.
+A verified event does two things more. That something was sent rules out "not applied": a draft that is read after
+it is a contradiction, for a person, and can't be sent again. And it starts a stopped watch. An unsigned one proves no
+more than that somebody knows the address.
 """
 
 import hashlib
 import hmac
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from campaignbridge.domain.cadence import after_event
 from campaignbridge.domain.campaign import TERMINAL
+from campaignbridge.domain.errors import InvalidInput
 from campaignbridge.domain.job import Again, Done, Handler, Job, JobOutcome, Request
 from campaignbridge.domain.webhook import EventKind, Heard, Unheard
 from campaignbridge.flows.wiring import Wiring
@@ -47,6 +50,16 @@ _OF_THE_CONNECTION = frozenset({"credential_refused", "other_account"})  # why a
 _TERMINAL = frozenset(state.value for state in TERMINAL)
 
 
+@dataclass(frozen=True, slots=True)
+class Posted:
+    """One request as it came in. Header names are lower-case; the body is raw."""
+
+    connection_id: str
+    secret: str = field(repr=False)
+    headers: Mapping[str, str] = field(repr=False)
+    body: bytes = field(repr=False)
+
+
 class Reception(StrEnum):
     """What became of a request."""
 
@@ -55,37 +68,67 @@ class Reception(StrEnum):
     OF_NO_USE = "of_no_use"  # right, and nothing that we keep
     UNREADABLE = "unreadable"  # on the right address, and no event
     UNKNOWN = "unknown"  # no such address, or not signed as it must be
+    NO_KEY = "no_key"  # what it is signed with can't be opened by this process: nothing is stored
     FULL = "full"  # too many wait: nothing is stored
 
 
 def hash_of(secret: str) -> str:
-    """Return what is stored of an address's secret; it has 190 bits, so no slow hash is needed."""
+    """Return what is stored of an address's secret; it has 200 bits, so no slow hash is needed."""
     return hashlib.sha256(secret.encode(errors="replace")).hexdigest()
 
 
-def receive(
-    wiring: Wiring, vault: Vault, connection_id: str, secret: str, *, headers: Mapping[str, str], body: bytes
-) -> Reception:
-    """Store what was posted. Header names are lower-case. Raises `StoreGone`: then nothing may be stored."""
+def receive(wiring: Wiring, vault: Vault, posted: Sequence[Posted]) -> list[Reception]:
+    """Store what was posted, all of it in one transaction; return what became of each, in order.
+
+    Raises `StoreGone`: then nothing of it may be stored.
+    """
     with wiring.store.reading() as unit:
-        endpoint = unit.webhooks.endpoint(connection_id) if _ID.fullmatch(connection_id) else None
-    fits = hmac.compare_digest(hash_of(secret), _NOBODYS if endpoint is None else endpoint.secret_hash)
+        known = sorted({one.connection_id for one in posted if _ID.fullmatch(one.connection_id)})
+        endpoints = {one: unit.webhooks.endpoint(one) for one in known}
+    judged = [_judge(wiring, vault, one, endpoints.get(one.connection_id)) for one in posted]
+    events = {number: event for number, event in enumerate(judged) if isinstance(event, StoredEvent)}
+    stored = _keep(wiring, events) if events else {}
+    return [stored[number] if isinstance(one, StoredEvent) else one for number, one in enumerate(judged)]
+
+
+def _judge(
+    wiring: Wiring, vault: Vault, posted: Posted, endpoint: Endpoint | None
+) -> StoredEvent | Reception:
+    """Return what is to be stored of a request, or why nothing is."""
+    expected = _NOBODYS if endpoint is None else endpoint.secret_hash
+    fits = hmac.compare_digest(hash_of(posted.secret), expected)
     reader = None if endpoint is None else wiring.webhook_reader(endpoint.connection.provider)
     if not fits or endpoint is None or reader is None:
         return Reception.UNKNOWN
     if endpoint.signing is not None:
-        key = vault.open_box(endpoint.signing, endpoint.connection, use=SIGNING_KEY)
-        if not reader.is_authentic(headers, body, key, endpoint.now):
+        try:
+            key = vault.open_box(endpoint.signing, endpoint.connection, use=SIGNING_KEY)
+        except InvalidInput:
+            return Reception.NO_KEY
+        if not reader.is_authentic(posted.headers, posted.body, key, endpoint.now):
             return Reception.UNKNOWN
-    heard = reader.parse_webhook(headers, body)
+    heard = reader.parse_webhook(posted.headers, posted.body)
     if isinstance(heard, Unheard):
         return Reception.OF_NO_USE if heard is Unheard.OF_NO_USE else Reception.UNREADABLE
-    event = _to_store(endpoint, secret, heard)
+    return _to_store(endpoint, posted.secret, heard)
+
+
+def _keep(wiring: Wiring, events: Mapping[int, StoredEvent]) -> dict[int, Reception]:
+    """Store events by their number, and queue the jobs. Sorted by key, so that two of these can't deadlock."""
+    found: dict[int, Reception] = {}
+    fresh: set[str] = set()
     with wiring.store.unit() as unit:
-        if unit.webhooks.keep(event, most=MOST_WAITING):
+        for connection_id in sorted({event.connection_id for event in events.values()}):
+            unit.webhooks.heard(connection_id)
+        for number, event in sorted(events.items(), key=lambda item: item[1].order):
+            if unit.webhooks.keep(event, most=MOST_WAITING):
+                fresh.add(event.connection_id)
+                found[number] = Reception.STORED
+            else:
+                found[number] = Reception.KNOWN if unit.webhooks.is_known(event) else Reception.FULL
+        for connection_id in sorted(fresh):
             unit.jobs.enqueue(wiring.new_id("job"), webhooks_request(connection_id))
-            return Reception.STORED
-        return Reception.KNOWN if unit.webhooks.is_known(event) else Reception.FULL
+    return found
 
 
 def _to_store(endpoint: Endpoint, secret: str, heard: Heard) -> StoredEvent:
@@ -124,9 +167,9 @@ def process(wiring: Wiring, job: Job) -> JobOutcome:
         with wiring.store.unit() as unit:
             _look_at(wiring, unit, event)
     with wiring.store.unit() as unit:
-        unit.webhooks.overflow(connection_id, most=MOST_PARKED)
+        unit.webhooks.overflow(connection_id, most=MOST_PARKED, chunk=PURGE_CHUNK)
         unit.webhooks.purge(connection_id, keep_ms=KEEP_SETTLED_MS, chunk=PURGE_CHUNK)
-        unit.webhooks.trim(connection_id, most=MOST_SETTLED)
+        unit.webhooks.trim(connection_id, most=MOST_SETTLED, chunk=PURGE_CHUNK)
         next_at = unit.webhooks.next_at(connection_id, keep_ms=KEEP_SETTLED_MS)
     return Done() if next_at is None else Again(at=next_at)
 
@@ -141,6 +184,8 @@ def _look_at(wiring: Wiring, unit: Unit, event: StoredEvent) -> None:
             unit.webhooks.settle(event, "unmatched")
         return
     outcome = _without_waking(event, match)
+    if event.verified and event.status == "sent" and outcome != "foreign":
+        unit.webhooks.vouch(match)
     if outcome is not None:
         unit.webhooks.settle(event, outcome)
     elif match.busy:

@@ -1,11 +1,12 @@
 """What every flow is handed: the store, the providers, local time, chance, and who this process is."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 from campaignbridge.domain.connection import Connection
-from campaignbridge.domain.job import Request
-from campaignbridge.ports import Chance, Clock, Provider, WebhookReader
+from campaignbridge.domain.installation import Place
+from campaignbridge.domain.job import Request, job_id
+from campaignbridge.ports import Chance, Clock, NoticeTarget, Provider, WebhookReader
 from campaignbridge.store.unit import Store, Unit
 
 
@@ -20,6 +21,8 @@ class Wiring:
     holder: str  # new on every process start, never reused
     duties_separated: bool = False  # whoever approves may not send
     test_domains: frozenset[str] = frozenset()  # where tests may go; empty: anywhere
+    place: Place | None = None  # where this process finds the store; None: in memory, or nobody looked
+    notice_targets: Mapping[str, Callable[[], NoticeTarget]] = field(default_factory=dict)  # opened by name
     webhook_reader: Callable[[str], WebhookReader | None] = lambda _slug: None  # by provider
 
     def new_id(self, prefix: str) -> str:
@@ -28,7 +31,11 @@ class Wiring:
 
     def wake_watch(self, unit: Unit, campaign_id: str, *, in_ms: int) -> None:
         """Queue the look at a campaign in this transaction; an earlier one that is queued stays."""
-        unit.jobs.enqueue(self.new_id("job"), watch_request(campaign_id), delay_ms=in_ms)
+        unit.jobs.enqueue(
+            job_id(self.clock.mark().wall_ms, self.chance.token(8)),
+            watch_request(campaign_id),
+            delay_ms=in_ms,
+        )
 
 
 def watch_request(campaign_id: str) -> Request:

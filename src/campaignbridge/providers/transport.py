@@ -212,6 +212,12 @@ class Transport:
         return lambda: limit_ms - self._clock.since_ms(mark)
 
 
+def encoded(json_body: Mapping[str, object]) -> bytes:
+    """Return the bytes that a JSON body is sent as, for who must sign them."""
+    # Escaped JSON never fails to encode, lone surrogates included.
+    return json.dumps(json_body, separators=(",", ":")).encode("ascii")
+
+
 def _ssl_context(given: ssl.SSLContext | None) -> ssl.SSLContext:
     if given is None:
         context = httpcore2.default_ssl_context()
@@ -230,8 +236,7 @@ def _request(
     headers: Mapping[str, str],
     json_body: Mapping[str, object] | None,
 ) -> httpcore2.Request:
-    # Escaped JSON never fails to encode, lone surrogates included.
-    content = b"" if json_body is None else json.dumps(json_body, separators=(",", ":")).encode("ascii")
+    content = b"" if json_body is None else encoded(json_body)
     own = {
         "Host": address.host_header,
         "User-Agent": "campaignbridge",

@@ -58,7 +58,8 @@ def _ask(method: str, url: str, body: bytes | None, headers: dict[str, str], lim
         connection.request(
             method, f"{parts.path or '/'}{'?' + parts.query if parts.query else ''}", body, headers
         )
-        return connection.getresponse().status
+        with connection.getresponse() as answer:
+            return answer.status
     except (OSError, ValueError, http.client.HTTPException):
         return None
     finally:

@@ -1,5 +1,6 @@
 """Listening: a socket that is bound before anything else begins, and the server that answers on it."""
 
+import logging
 import socket
 
 import uvicorn
@@ -22,6 +23,7 @@ class Listener:
 
     def __init__(self, app: FastAPI, listening: socket.socket) -> None:
         self._socket = listening
+        logging.getLogger("uvicorn.access").disabled = True  # whoever else has set up logging in this process
         self._server = uvicorn.Server(
             uvicorn.Config(
                 app,

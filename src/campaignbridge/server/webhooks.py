@@ -1,11 +1,12 @@
 """What a provider may post: one path, a small form, and an answer that is a number and nothing else.
 
 200 means that the event is committed, or that we have no use for it; anything else, and the provider comes again:
-404 nobody's address, 400 no event, 408 too slow, 413 too large, 415 no form, 429 too many at once, 503 not stored.
+404 nobody's address, 400 no event, 408 too slow, 413 too large, 415 no form, 503 not stored.
 The path holds a secret, so neither it nor anything posted is ever logged.
 """
 
 import asyncio
+from collections.abc import Mapping
 from contextlib import closing
 
 from fastapi import APIRouter, Request, Response
@@ -14,12 +15,12 @@ from starlette.requests import ClientDisconnect
 
 from campaignbridge.bridge import Bridge
 from campaignbridge.domain.errors import Refusal
-from campaignbridge.flows.webhooks import Reception
+from campaignbridge.flows.webhooks import Posted, Reception
 from campaignbridge.observe import LOG
 
 BODY_LIMIT = 65_536
 BODY_WITHIN_S = 10.0  # Mailchimp itself waits that long for an answer
-AT_ONCE = 16
+BATCH = 100  # in one commit
 FORM = "application/x-www-form-urlencoded"
 KEPT_HEADERS = 64
 STATUS = {
@@ -28,14 +29,14 @@ STATUS = {
     Reception.OF_NO_USE: 200,
     Reception.UNREADABLE: 400,
     Reception.UNKNOWN: 404,
+    Reception.NO_KEY: 503,
     Reception.FULL: 503,
 }
 
 
 def webhook_routes(bridge: Bridge) -> APIRouter:
     """Return the routes that providers use."""
-    router = APIRouter()
-    busy = asyncio.Semaphore(AT_ONCE)
+    router, intake = APIRouter(), Intake(bridge)
 
     @router.get("/webhooks/{connection}/{secret}")
     async def look(connection: str, secret: str) -> Response:  # noqa: ARG001  any address looks the same
@@ -45,51 +46,70 @@ def webhook_routes(bridge: Bridge) -> APIRouter:
     @router.post("/webhooks/{connection}/{secret}")
     async def post(connection: str, secret: str, request: Request) -> Response:
         """Take one event."""
-        if busy.locked():
-            return Response(status_code=429)
-        async with busy:
-            return Response(status_code=await _take(bridge, connection, secret, request))
+        # Judged by its form alone before anything is looked up: that tells nobody which addresses there are.
+        headers = {name.lower(): value for name, value in list(request.headers.items())[:KEPT_HEADERS]}
+        body = await _read(request, headers)
+        if isinstance(body, int):
+            return Response(status_code=body)
+        return Response(status_code=await intake.take(Posted(connection, secret, headers, body)))
 
     return router
 
 
-async def _take(bridge: Bridge, connection: str, secret: str, request: Request) -> int:
-    # Judged by its form alone before anything is looked up: that tells nobody which addresses there are.
-    headers = {name.lower(): value for name, value in list(request.headers.items())[:KEPT_HEADERS]}
+class Intake:
+    """Gathers what comes in at the same time into one commit, so that a flood costs few of them."""
+
+    def __init__(self, bridge: Bridge) -> None:
+        self._bridge = bridge
+        self._waiting: list[tuple[Posted, asyncio.Future[int]]] = []
+        self._draining: asyncio.Task[None] | None = None
+
+    async def take(self, posted: Posted) -> int:
+        """Return the status for one request, once what it asks for is committed."""
+        answer: asyncio.Future[int] = asyncio.get_running_loop().create_future()
+        self._waiting.append((posted, answer))
+        if self._draining is None or self._draining.done():
+            self._draining = asyncio.create_task(self._drain())
+        return await answer
+
+    async def _drain(self) -> None:
+        while self._waiting:
+            batch, self._waiting = self._waiting[:BATCH], self._waiting[BATCH:]
+            statuses = await run_in_threadpool(_store, self._bridge, [posted for posted, _ in batch])
+            for (_, answer), status in zip(batch, statuses, strict=True):
+                if not answer.done():  # whoever asked may have left
+                    answer.set_result(status)
+
+
+async def _read(request: Request, headers: Mapping[str, str]) -> bytes | int:
+    """Return the body, or the status for one that isn't read to its end."""
     if headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
         return 415
+    announced = headers.get("content-length", "0")
+    if len(announced) > 9 or (announced.isdigit() and int(announced) > BODY_LIMIT):
+        return 413
+    read = bytearray()
     try:
         async with asyncio.timeout(BODY_WITHIN_S):
-            body = await _body(request, headers.get("content-length", "0"))
+            async for chunk in request.stream():
+                read += chunk
+                if len(read) > BODY_LIMIT:
+                    return 413
     except TimeoutError:
         return 408
     except ClientDisconnect:
         return 400
-    if body is None:
-        return 413
-    return await run_in_threadpool(_store, bridge, connection, secret, headers, body)
-
-
-async def _body(request: Request, announced: str) -> bytes | None:
-    """Return the body; None for one that is too large, of which no more is read."""
-    if len(announced) > 9 or (announced.isdigit() and int(announced) > BODY_LIMIT):
-        return None
-    read = bytearray()
-    async for chunk in request.stream():
-        read += chunk
-        if len(read) > BODY_LIMIT:
-            return None
     return bytes(read)
 
 
-def _store(bridge: Bridge, connection: str, secret: str, headers: dict[str, str], body: bytes) -> int:
+def _store(bridge: Bridge, posted: list[Posted]) -> list[int]:
     # The pool's threads come and go: none may keep a connection to the store.
     with closing(bridge):
         try:
-            return STATUS[bridge.receive_webhook(connection, secret, headers, body)]
-        except Refusal as refusal:  # the store is gone, or the ring with the signing key isn't here
-            LOG.warning("a webhook could not be stored: %s", refusal.code)
-            return 503
+            return [STATUS[reception] for reception in bridge.receive_webhooks(posted)]
+        except Refusal as refusal:
+            LOG.warning("%d webhooks could not be stored: %s", len(posted), refusal.code)
+            return [503] * len(posted)
         except Exception as error:  # noqa: BLE001  whatever it was: it is repeated, and nothing of it is told
-            LOG.error("a bug: %s; a webhook was not stored", type(error).__name__)
-            return 500
+            LOG.error("a bug: %s; %d webhooks were not stored", type(error).__name__, len(posted))
+            return [500] * len(posted)

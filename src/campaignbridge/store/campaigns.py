@@ -28,6 +28,7 @@ class Dossier:
     content_holder: str | None  # another campaign that holds this content for this audience
     installation: str
     now: int
+    paused: bool = False  # the installation is a copy that nobody has adopted
     delivered: bool = False  # a send or schedule of the present generation was ever issued
 
     @property
@@ -103,6 +104,7 @@ class Campaigns:
             content_holder=row["content_holder"],
             installation=row["installation"],
             now=row["now"],
+            paused=row["paused_since"] is not None,
             delivered=bool(row["delivered"]),
         )
 
@@ -290,6 +292,10 @@ class Campaigns:
     def unwatched(self, *, most: int) -> list[tuple[str, int]]:
         """Return campaigns that are to be looked at and have no job that will, each with its time."""
         return [(row["id"], row["look_at"]) for row in self._tx.all("campaigns.unwatched", most_literal=most)]
+
+    def look_again(self) -> list[str]:
+        """Have everything looked at that moves by itself or has an open request; return the campaigns."""
+        return [row["id"] for row in self._tx.all("campaigns.look_again")]
 
     def stop_connection(self, connection_id: str, reason: str) -> int:
         """Stop every watch of a connection; return how many there were."""

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from campaignbridge.domain.job import Again, Job, JobState, Payload, Request, encode_payload, require_code
 from campaignbridge.ports import Row, Transaction
 
+MOST_MS = 1 << 62  # after every time
+
 
 class Jobs:
     """The jobs of one transaction."""
@@ -114,9 +116,31 @@ class Jobs:
         """Return a job's row by id."""
         return self._tx.one("jobs.get", id=job_id)
 
-    def newest(self, *, state: str = "", most: int = 50) -> list[Row]:
-        """Return the newest jobs, of one state if given."""
-        return self._tx.all("jobs.newest", state=state, most=most)
+    def newest(self, *, state: str = "", most: int = 50, after: tuple[int, str] | None = None) -> list[Row]:
+        """Return a page of jobs after one whose `place` and `id` are given; without payloads.
+
+        All of them, the newest first; or those of one state: what is queued and claimed in the order in which
+        it is due or ends, what has ended the latest first.
+        """
+        match state:
+            case "":
+                return self._tx.all("jobs.newest", after_id=after[1] if after else "~", most=most)
+            case "queued" | "claimed":
+                place, job_id = after or (-1, "")
+                return self._tx.all(f"jobs.{state}", after_place=place, after_id=job_id, most=most)
+            case _:
+                place, job_id = after or (MOST_MS, "")
+                return self._tx.all("jobs.ended", state=state, after_place=place, after_id=job_id, most=most)
+
+    def figures(self, *, late_ms: int, most: int) -> Row:
+        """Return how many jobs wait, are claimed, stopped or `late_ms` overdue: each up to `most`."""
+        row = self._tx.one("jobs.figures", late_ms=late_ms, most_literal=most)
+        assert row is not None
+        return row
+
+    def ended_badly(self, *, most: int) -> list[Row]:
+        """Return how many of the newest dead and failed jobs have which code."""
+        return self._tx.all("jobs.ended_badly", most_literal=most)
 
     def _by_owner(self, name: str, job: Job, **params: object) -> bool:
         return self._tx.run(name, id=job.id, fence=job.fence, holder=job.holder, **params) == 1

@@ -35,10 +35,20 @@ class Locks:
             held_by={"operation": operation, "actor": row["actor"] if row else None},
         )
 
-    def hold(self, lease: Lease, *, need_ms: int) -> bool:
-        """Keep the lock until this transaction ends; False when it isn't ours for `need_ms` more."""
+    def hold(self, lease: Lease, *, need_ms: int, acts: bool = False) -> bool:
+        """Keep the lock until this transaction ends; False when it isn't ours for `need_ms` more.
+
+        With `acts`, for a request that changes something at a provider: False on a copy that is paused, too.
+        """
         return (
-            self._tx.run("locks.hold", key=lease.key, fence=lease.fence, holder=lease.holder, need_ms=need_ms)
+            self._tx.run(
+                "locks.hold",
+                key=lease.key,
+                fence=lease.fence,
+                holder=lease.holder,
+                need_ms=need_ms,
+                acts=int(acts),
+            )
             == 1
         )
 
@@ -59,9 +69,9 @@ class Locks:
         """Return every lock that is held or was left behind."""
         return self._tx.all("locks.held")
 
-    def free(self, key: str) -> bool:
-        """Free an expired lock, or one held further ahead than any lease lasts."""
-        return self._tx.run("locks.free", key=key, ttl_ms=LOCK_TTL_MS) == 1
+    def free(self, key: str, *, fence: int) -> bool:
+        """Free the lock that has this fence, if it expired or is held further ahead than any lease lasts."""
+        return self._tx.run("locks.free", key=key, fence=fence, ttl_ms=LOCK_TTL_MS) == 1
 
 
 def _possessive(who: str) -> str:

@@ -20,6 +20,7 @@ from campaignbridge.store.postgres import Postgres, PostgresTransaction
 from campaignbridge.store.sqlite import Sqlite, SqliteTransaction
 
 LOCK_ID = 0x43_42_4D_49_47  # ours alone among a database's advisory locks
+GUARDED = 5  # the first schema that can say of a store that it is a copy
 COMPATIBLE_FROM = 1  # the oldest program that can work with the schema of this one
 HISTORY = """CREATE TABLE IF NOT EXISTS schema_migrations (
     version bigint PRIMARY KEY, name text NOT NULL, checksum text NOT NULL,

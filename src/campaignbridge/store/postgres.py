@@ -1,11 +1,12 @@
 """PostgreSQL behind the low seam: READ COMMITTED, a connection for each thread, bounded waits."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from threading import local
 from typing import Any
 
 import psycopg
+from psycopg import sql
 from psycopg.pq import TransactionStatus
 from psycopg.rows import dict_row
 
@@ -56,6 +57,12 @@ class PostgresTransaction:
             cursor.executemany(self._statements[name].text.encode(), [dict(row) for row in rows])
             return cursor.rowcount
 
+    def load(self, name: str, rows: Sequence[tuple[object, ...]], /) -> None:
+        """Insert many rows by position, by COPY."""
+        with self._connection.cursor() as cursor, cursor.copy(self._statements[name].text.encode()) as copy:
+            for row in rows:
+                copy.write_row(row)
+
     def execute(self, text: str) -> None:
         """Run a statement of a migration."""
         self._connection.execute(text.encode())
@@ -95,6 +102,10 @@ class Postgres:
                 self._roll_back(connection)
                 raise
             self._commit(connection)
+
+    def listener(self) -> "PostgresListener":
+        """Return what hears that a job became due; see `ports.Listener`."""
+        return PostgresListener(self._connect)
 
     def close(self) -> None:
         """Close this thread's connection."""
@@ -142,6 +153,11 @@ class Postgres:
         connection: psycopg.Connection[dict[str, Any]] | None = getattr(self._local, "connection", None)
         if connection is not None and not connection.closed:
             return connection
+        connection = self._connect()
+        self._local.connection = connection
+        return connection
+
+    def _connect(self) -> psycopg.Connection[dict[str, Any]]:
         try:
             connection = psycopg.connect(
                 self._url,
@@ -150,6 +166,8 @@ class Postgres:
                 row_factory=dict_row,
                 application_name="campaignbridge",
                 keepalives_idle=30,
+                keepalives_interval=10,
+                keepalives_count=3,
                 tcp_user_timeout=30_000,
             )
         except psycopg.ProgrammingError:  # its text repeats the URL, perhaps with a password
@@ -162,7 +180,6 @@ class Postgres:
             connection.execute(
                 "SELECT set_config('campaignbridge.clock_offset_ms', %s, false)", (str(self.offset_ms),)
             )
-        self._local.connection = connection
         return connection
 
     @contextmanager
@@ -185,6 +202,47 @@ class Postgres:
         connection = getattr(self._local, "connection", None)
         if connection is not None and (connection.closed or connection.broken):
             self.close()
+
+
+class PostgresListener:
+    """A connection of its own that hears when a transaction with a job that is due commits.
+
+    The channel is that of the schema, so that installations in one database don't wake each other.
+    """
+
+    def __init__(self, connect: Callable[[], psycopg.Connection[dict[str, Any]]]) -> None:
+        self._connect = connect
+        self._connection: psycopg.Connection[dict[str, Any]] | None = None
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait for a wake-up; see `ports.Listener`."""
+        try:
+            if self._connection is None:
+                self._connection = self._listening()
+                return True  # what was told before is not known
+            return len(list(self._connection.notifies(timeout=timeout_s, stop_after=1))) > 0
+        except psycopg.Error as error:
+            self.close()
+            raise StoreGone("The database's wake-ups can't be heard.", todo="Polling goes on.") from error
+
+    def close(self) -> None:
+        """Stop hearing."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def _listening(self) -> psycopg.Connection[dict[str, Any]]:
+        connection = self._connect()
+        try:
+            row = connection.execute(
+                "SELECT 'campaignbridge_' || md5(current_schema()) AS channel"
+            ).fetchone()
+            assert row is not None
+            connection.execute(sql.SQL("LISTEN {}").format(sql.Identifier(row["channel"])))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
 
 
 def _why_unusable(error: psycopg.Error) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from threading import local
@@ -42,6 +42,10 @@ class SqliteTransaction:
         """Run a change once for every row of parameters; return how many rows were touched."""
         return self._connection.executemany(self._statements[name].text, list(rows)).rowcount
 
+    def load(self, name: str, rows: Sequence[tuple[object, ...]], /) -> None:
+        """Insert many rows by position."""
+        self._connection.executemany(self._statements[name].text, rows)
+
     def execute(self, text: str) -> None:
         """Run a statement of a migration."""
         self._connection.execute(text)
@@ -79,7 +83,7 @@ class Sqlite:
     @contextmanager
     def transaction(self, *, write: bool = True) -> Iterator[SqliteTransaction]:
         """Open a transaction, immediate unless it only reads; see `ports.Database`."""
-        with _translated():
+        with translated():
             connection = self._connection()
             # A deferred one that comes to write fails at once, whatever the timeout.
             connection.execute("BEGIN IMMEDIATE" if write else "BEGIN")
@@ -89,6 +93,9 @@ class Sqlite:
                 _roll_back(connection)
                 raise
             self._commit(connection)
+
+    def listener(self) -> None:
+        """Return None: a file tells nobody that it changed."""
 
     def close(self) -> None:
         """Close this thread's connection."""
@@ -106,7 +113,7 @@ class Sqlite:
             connection.execute("COMMIT")
         except sqlite3.Error as error:
             _roll_back(connection)
-            if _primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL):
+            if primary_code(error) in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_FULL):
                 raise  # SQLite says so before anything became durable
             raise CommitUnknown(
                 "The store did not say whether the change was saved.", todo="Look at it again."
@@ -143,7 +150,7 @@ def _switch_to_wal(connection: sqlite3.Connection) -> None:
         try:
             connection.execute("PRAGMA journal_mode = WAL")
         except sqlite3.OperationalError as error:
-            if last or _primary_code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+            if last or primary_code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
                 raise
             time.sleep(0.02)
         else:
@@ -156,18 +163,20 @@ def _roll_back(connection: sqlite3.Connection) -> None:
             connection.execute("ROLLBACK")
 
 
-def _primary_code(error: sqlite3.Error) -> int:
+def primary_code(error: sqlite3.Error) -> int:
+    """Return the result code of an error, without what only details it."""
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
 @contextmanager
-def _translated() -> Iterator[None]:
+def translated() -> Iterator[None]:
+    """Turn SQLite's errors into `StoreGone` and `StoreUnusable`; what is a bug of ours stays one."""
     try:
         yield
     except sqlite3.IntegrityError:
         raise  # a bug of ours: every expected clash is a conditional statement
     except sqlite3.Error as error:
-        code = _primary_code(error)
+        code = primary_code(error)
         if code in _BROKEN or (isinstance(error, sqlite3.OperationalError) and code == sqlite3.SQLITE_ERROR):
             raise StoreUnusable(
                 "The store can't be read: it is damaged, or not a CampaignBridge database.",

@@ -5,15 +5,22 @@ from contextlib import contextmanager
 
 from campaignbridge.ports import Database, Transaction
 from campaignbridge.store.accounts import Accounts
+from campaignbridge.store.audiences import Audiences
 from campaignbridge.store.campaigns import Campaigns
 from campaignbridge.store.discoveries import Discoveries
 from campaignbridge.store.events import Events
+from campaignbridge.store.installation import Installation
 from campaignbridge.store.jobs import Jobs
 from campaignbridge.store.ledger import Ledger
 from campaignbridge.store.limits import Limits
 from campaignbridge.store.locks import Locks
+from campaignbridge.store.notices import Notices
+from campaignbridge.store.recurring import RecurringJobs
 from campaignbridge.store.remotes import Remotes
+from campaignbridge.store.status import StatusReads
+from campaignbridge.store.suppressions import Suppressions
 from campaignbridge.store.webhooks import Webhooks
+from campaignbridge.store.workers import Workers
 
 
 class Unit:
@@ -27,10 +34,17 @@ class Unit:
         self.ledger = Ledger(tx)
         self.events = Events(tx)
         self.jobs = Jobs(tx)
+        self.recurring = RecurringJobs(tx)
+        self.workers = Workers(tx)
         self.locks = Locks(tx)
         self.limits = Limits(tx)
         self.discoveries = Discoveries(tx)
+        self.identity = Installation(tx)
+        self.status = StatusReads(tx)
+        self.notices = Notices(tx)
         self.webhooks = Webhooks(tx)
+        self.audiences = Audiences(tx)
+        self.suppressions = Suppressions(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""

@@ -33,6 +33,11 @@ class StoredEvent:
     verified: bool
 
     @property
+    def order(self) -> tuple[str, str, str, str, int]:
+        """Its natural key, to sort by."""
+        return self.connection_id, self.kind, self.audience, self.subject, self.fired_at
+
+    @property
     def key(self) -> dict[str, object]:
         """What it is known by."""
         return {
@@ -49,6 +54,7 @@ class Match:
     """The campaign that a remote id belongs to, and what waking it depends on."""
 
     campaign_id: str
+    generation: int
     audience: str
     state: str
     stopped_reason: str | None
@@ -93,13 +99,16 @@ class Webhooks:
             == 1
         )
 
+    def heard(self, connection_id: str) -> None:
+        """Note that something came, for people."""
+        self._tx.run("webhooks.heard", connection_id=connection_id)
+
     def told_of(self, connection_id: str, remote_id: str) -> bool:
         """Say whether a verified event tells that this remote campaign went."""
         return self._tx.one("webhooks.told_of", connection_id=connection_id, remote_id=remote_id) is not None
 
     def keep(self, event: StoredEvent, *, most: int) -> bool:
         """Store an event to be looked at; False when it is known, or when `most` wait already."""
-        self._tx.run("webhooks.heard", connection_id=event.connection_id)
         return (
             self._tx.run(
                 "webhooks.keep",
@@ -128,6 +137,7 @@ class Webhooks:
             return None
         return Match(
             campaign_id=row["campaign_id"],
+            generation=row["generation"],
             audience=row["audience"],
             state=row["state"],
             stopped_reason=row["stopped_reason"],
@@ -152,6 +162,10 @@ class Webhooks:
             == 1
         )
 
+    def vouch(self, match: Match) -> None:
+        """Record that the provider signed that this was sent: no reading counts as "not sent" any more."""
+        self._tx.run("webhooks.vouch", campaign_id=match.campaign_id, generation=match.generation)
+
     def settle(self, event: StoredEvent, outcome: str) -> bool:
         """End an event; False when that was done before."""
         return self._tx.run("webhooks.settle", **event.key, outcome=outcome) == 1
@@ -164,22 +178,27 @@ class Webhooks:
         """Have an event wait for its campaign; False when it has waited as long as it may."""
         return self._tx.run("webhooks.park", **event.key, keep_ms=keep_ms) == 1
 
-    def overflow(self, connection_id: str, *, most: int) -> int:
-        """Give up the oldest parked events beyond `most`; return how many there were."""
-        return self._tx.run("webhooks.overflow", connection_id=connection_id, most=most)
+    def overflow(self, connection_id: str, *, most: int, chunk: int) -> int:
+        """Give up parked events beyond the newest `most`, up to `chunk`; return how many there were."""
+        return self._beyond("webhooks.overflow", connection_id, most, chunk)
 
     def purge(self, connection_id: str, *, keep_ms: int, chunk: int) -> int:
-        """Delete about `chunk` settled events that are older than that; return how many there were."""
-        return self._tx.run("webhooks.purge", connection_id=connection_id, keep_ms=keep_ms, chunk=chunk)
+        """Delete up to `chunk` settled events that are older than that; return how many there were."""
+        return self._tx.run(
+            "webhooks.purge", connection_id=connection_id, keep_ms=keep_ms, chunk_literal=chunk
+        )
 
-    def trim(self, connection_id: str, *, most: int) -> int:
-        """Delete the oldest settled events beyond `most`; return how many there were."""
-        return self._tx.run("webhooks.trim", connection_id=connection_id, most=most)
+    def trim(self, connection_id: str, *, most: int, chunk: int) -> int:
+        """Delete settled events beyond the newest `most`, up to `chunk`; return how many there were."""
+        return self._beyond("webhooks.trim", connection_id, most, chunk)
 
     def next_at(self, connection_id: str, *, keep_ms: int) -> int | None:
         """Return when there is something to do again; None when nothing is stored."""
         row = self._tx.one("webhooks.next_at", connection_id=connection_id, keep_ms=keep_ms)
         return None if row is None else row["at"]
+
+    def _beyond(self, name: str, connection_id: str, most: int, chunk: int) -> int:
+        return self._tx.run(name, connection_id=connection_id, most_literal=most, chunk_literal=chunk)
 
 
 def _endpoint_of(row: Row) -> Endpoint:

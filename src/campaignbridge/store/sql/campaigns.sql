@@ -37,7 +37,7 @@ SELECT c.id, c.name, c.connection_id, c.audience, c.state, c.version, c.revision
     h.campaign_id AS content_holder,
     CASE WHEN EXISTS (SELECT 1 FROM attempts d WHERE d.campaign_id = c.id AND d.generation = c.generation
         AND d.operation IN ('send', 'schedule')) THEN 1 ELSE 0 END AS delivered,
-    i.id AS installation, now_ms() AS now
+    i.id AS installation, i.paused_since, now_ms() AS now
 FROM campaigns c
 JOIN connections k ON k.id = c.connection_id
 JOIN installation i ON i.one = 1
@@ -141,6 +141,13 @@ WHERE id = :id AND version = :version
 -- request is open: that has its own time.
 UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
 WHERE id = :id AND open_attempt IS NULL AND state NOT IN ('sent', 'cancelled', 'archived')
+
+-- name: look_again
+-- For a copy that becomes the real one: all that moves by itself or has an open request, also where looking had
+-- stopped, since what was known then may be out of date. A look can only read.
+UPDATE campaigns SET look_at = now_ms(), stopped_reason = NULL
+WHERE open_attempt IS NOT NULL OR state IN ('scheduled', 'sending', 'unknown')
+RETURNING id
 
 -- name: alarm
 -- For a possible double: flags a person, and has it looked at unless it is finished or a request is open. It is

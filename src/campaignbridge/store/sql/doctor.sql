@@ -10,18 +10,6 @@ SELECT quick_check AS finding FROM pragma_quick_check(1)
 -- A single file has no second copy of its own.
 SELECT '' AS names, 0 AS synchronous, 'on' AS durable
 
--- name: work
--- One row. What a worker had in hand last, what is due, whose lease is over, what was given up. Every part but
--- the first has an index; the first reads the table once.
-SELECT now_ms() AS now,
-    (SELECT max(updated_at) FROM jobs WHERE fence > 0) AS moved_at,
-    (SELECT count(*) FROM jobs WHERE state = 'queued' AND run_at <= (SELECT now_ms())) AS due,
-    (SELECT min(run_at) FROM jobs WHERE state = 'queued') AS due_since,
-    (SELECT count(*) FROM jobs WHERE state = 'claimed' AND lease_until < (SELECT now_ms())) AS stuck,
-    (SELECT min(lease_until) FROM jobs WHERE state = 'claimed') AS stuck_since,
-    (SELECT count(*) FROM jobs WHERE state = 'dead') AS dead,
-    (SELECT max(finished_at) FROM jobs WHERE state = 'dead') AS dead_at
-
 -- name: waiting
 -- The campaigns of a connection that can't go on without its key.
 SELECT count(*) AS n FROM campaigns
@@ -30,12 +18,10 @@ WHERE connection_id = :connection_id AND state <> 'archived'
         OR stopped_reason IN ('credential_refused', 'other_account'))
 
 -- name: need_person
--- The one that has waited longest, and how many there are; no row when there is none. What was archived is done
--- with.
-SELECT id, coalesce(stopped_reason, flag) AS reason, state_changed_at, count(*) OVER () AS n, now_ms() AS now
-FROM campaigns
-WHERE (stopped_reason IS NOT NULL OR flag IS NOT NULL) AND state <> 'archived'
-ORDER BY state_changed_at, id LIMIT 1
+-- What has waited longest for a person, and how much there is, counted to a bound; no row when there is nothing.
+SELECT kind, target, reason, since, now_ms() AS now,
+    (SELECT count(*) FROM (SELECT 1 FROM needs LIMIT 10001) AS counted) AS n
+FROM needs ORDER BY since, kind, target, reason LIMIT 1
 
 -- name: unresolved
 -- The oldest unresolved request, and how many are older than an hour and a day; no row when there is none. Tests

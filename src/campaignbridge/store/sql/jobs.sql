@@ -16,7 +16,8 @@ RETURNING id
 
 -- name: claim
 -- One expired lease alone (so that a job that kills its worker uses up nobody else's attempts), else what
--- is due. What was taken over on its last attempt is only to be ended: no attempt is counted.
+-- is due. What was taken over on its last attempt is only to be ended: no attempt is counted. A paused copy works
+-- on nothing.
 UPDATE jobs
 SET state = 'claimed', fence = fence + 1, holder = :holder, lease_until = now_ms() + :lease_ms,
     taken_over = CASE WHEN state = 'claimed' THEN 1 ELSE 0 END,
@@ -35,6 +36,7 @@ WHERE id IN (
         ORDER BY run_at, id LIMIT :batch_literal
     )
 )
+    AND NOT EXISTS (SELECT 1 FROM installation WHERE paused_since IS NOT NULL)
 RETURNING id, type, target, payload, attempts, max_attempts, run_at, fence, holder, started_at, taken_over,
     exhausted
 
@@ -135,17 +137,66 @@ WHERE id = :id AND state IN ('dead', 'failed')
         AND other.state IN ('queued', 'claimed'))
 
 -- name: get
--- By key.
-SELECT id, type, target, dedupe_key, payload, state, attempts, max_attempts, run_at, rerun_at, fence, holder,
+-- By key, for people: what it carries stays in the store.
+SELECT id, type, target, dedupe_key, state, attempts, max_attempts, run_at, rerun_at, fence, holder,
     lease_until, started_at, taken_over, last_error, created_at, updated_at, finished_at, now_ms() AS now
 FROM jobs WHERE id = :id
 
 -- name: newest
--- For people; the page is bounded.
+-- For people; a bounded page by the primary key, since ids sort by when they were made.
 SELECT id, type, target, state, attempts, max_attempts, run_at, holder, lease_until, last_error, created_at,
-    finished_at, now_ms() AS now
-FROM jobs WHERE :state = '' OR state = :state
-ORDER BY created_at DESC, id DESC LIMIT :most
+    finished_at, 0 AS place, now_ms() AS now
+FROM jobs WHERE id < :after_id
+ORDER BY id DESC LIMIT :most
+
+-- name: queued
+-- For people; a bounded page by the index of what is queued, the longest due first.
+SELECT id, type, target, state, attempts, max_attempts, run_at, holder, lease_until, last_error, created_at,
+    finished_at, run_at AS place, now_ms() AS now
+FROM jobs WHERE state = 'queued' AND (run_at, id) > (CAST(:after_place AS bigint), :after_id)
+ORDER BY run_at, id LIMIT :most
+
+-- name: claimed
+-- For people; a bounded page by the index of what is claimed, the first lease to end first.
+SELECT id, type, target, state, attempts, max_attempts, run_at, holder, lease_until, last_error, created_at,
+    finished_at, lease_until AS place, now_ms() AS now
+FROM jobs WHERE state = 'claimed' AND (lease_until, id) > (CAST(:after_place AS bigint), :after_id)
+ORDER BY lease_until, id LIMIT :most
+
+-- name: ended
+-- For people; a bounded page by the index of what ended in this state, the latest first.
+SELECT id, type, target, state, attempts, max_attempts, run_at, holder, lease_until, last_error, created_at,
+    finished_at, finished_at AS place, now_ms() AS now
+FROM jobs WHERE state = :state AND finished_at IS NOT NULL
+    AND (finished_at, id) < (CAST(:after_place AS bigint), :after_id)
+ORDER BY finished_at DESC, id DESC LIMIT :most
+
+-- name: figures
+-- One row, whatever is in the table: each count goes by an index of its own and ends at `most`, since people
+-- need no number beyond that.
+SELECT now_ms() AS now,
+    (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'queued'
+        ORDER BY run_at, id LIMIT :most_literal) AS some_waiting) AS waiting,
+    (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'claimed'
+        ORDER BY lease_until, id LIMIT :most_literal) AS some_claimed) AS claimed,
+    (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'claimed' AND lease_until < (SELECT now_ms())
+        ORDER BY lease_until, id LIMIT :most_literal) AS some_stopped) AS stopped,
+    (SELECT min(lease_until) FROM jobs WHERE state = 'claimed' AND lease_until < (SELECT now_ms())) AS stopped_since,
+    (SELECT min(run_at) FROM jobs WHERE state = 'queued' AND run_at <= (SELECT now_ms())) AS due_since,
+    (SELECT count(*) FROM (SELECT 1 FROM jobs WHERE state = 'queued' AND run_at < (SELECT now_ms()) - :late_ms
+        ORDER BY run_at, id LIMIT :most_literal) AS some_overdue) AS overdue,
+    (SELECT max(finished_at) FROM jobs WHERE state = 'dead' AND finished_at IS NOT NULL) AS dead_at
+
+-- name: ended_badly
+-- The newest that were given up, counted by code; each kind goes by its index and ends at `most`.
+SELECT state, last_error AS code, count(*) AS n FROM (
+    SELECT state, last_error FROM (SELECT state, last_error FROM jobs WHERE state = 'dead'
+        AND finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT :most_literal) AS newest_dead
+    UNION ALL
+    SELECT state, last_error FROM (SELECT state, last_error FROM jobs WHERE state = 'failed'
+        AND finished_at IS NOT NULL ORDER BY finished_at DESC, id DESC LIMIT :most_literal) AS newest_failed
+) AS ended
+GROUP BY state, last_error ORDER BY n DESC, last_error LIMIT 100
 
 -- name: enqueue_quietly
 -- As `enqueue`, for many rows at once: nothing is returned.

@@ -26,9 +26,11 @@ FROM locks WHERE holder IS NOT NULL ORDER BY key
 
 -- name: hold
 -- Keeps the row from being taken over until this transaction ends: fence and holder are ours, and the lease
--- outlives what is about to be done by `need_ms`.
+-- outlives what is about to be done by `need_ms`. With `acts` something is about to be asked of a provider, which
+-- a copy of another installation never does.
 UPDATE locks SET holder = holder
 WHERE key = :key AND fence = :fence AND holder = :holder AND held_until >= now_ms() + :need_ms
+    AND (:acts = 0 OR NOT EXISTS (SELECT 1 FROM installation WHERE paused_since IS NOT NULL))
 
 -- name: renew
 -- Only a live lease is renewed, and only by its owner.
@@ -41,8 +43,8 @@ UPDATE locks SET holder = NULL, operation = NULL, actor = NULL, held_until = 0
 WHERE key = :key AND fence = :fence AND holder = :holder
 
 -- name: free
--- By an operator: only an expired lease, or one held further ahead than any lease lasts (a clock jumped). Its
--- operation stays, so that the next holder learns what was interrupted.
+-- By an administrator, who has seen this fence: only an expired lease, or one held further ahead than any lease
+-- lasts (a clock jumped). Its operation stays, so that the next holder learns what was interrupted.
 UPDATE locks SET holder = NULL, actor = NULL, held_until = 0, fence = fence + 1
-WHERE key = :key AND holder IS NOT NULL
+WHERE key = :key AND fence = :fence AND holder IS NOT NULL
     AND (held_until < now_ms() OR held_until > now_ms() + :ttl_ms)

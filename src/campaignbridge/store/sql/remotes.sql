@@ -16,12 +16,13 @@ WHERE campaign_id = :campaign_id AND generation = :generation
 
 -- name: start_writing
 -- From here until the settle window after it, an upload of ours may still land. The lock is ours for as long
--- as the upload may take; an earlier upload that may land even later keeps its time.
+-- as the upload may take; an earlier upload that may land even later keeps its time. A paused copy uploads nothing.
 UPDATE remote_campaigns
 SET writing_until = CASE WHEN writing_until > now_ms() + :limit_ms THEN writing_until ELSE now_ms() + :limit_ms END
 WHERE campaign_id = :campaign_id AND generation = :generation
     AND EXISTS (SELECT 1 FROM locks WHERE key = :key AND fence = :fence AND holder = :holder
         AND held_until >= now_ms() + :need_ms)
+    AND NOT EXISTS (SELECT 1 FROM installation WHERE paused_since IS NOT NULL)
 RETURNING writing_until
 
 -- name: stop_writing

@@ -81,6 +81,10 @@ WHERE id = :id AND state NOT IN ('sent', 'cancelled', 'archived')
     AND NOT EXISTS (SELECT 1 FROM locks l WHERE l.key = 'campaign:' || campaigns.id AND l.holder IS NOT NULL
         AND l.held_until > now_ms())
 
+-- name: vouch
+-- The provider signed that it was sent; that is never unlearnt. By key.
+UPDATE remote_campaigns SET went = 1 WHERE campaign_id = :campaign_id AND generation = :generation AND went = 0
+
 -- name: settle
 -- An event is settled once: it still waits. By its key.
 UPDATE webhook_events SET due_at = NULL, settled_at = now_ms(), outcome = :outcome
@@ -104,27 +108,27 @@ WHERE connection_id = :connection_id AND kind = :kind AND audience = :audience A
 -- name: overflow
 -- Beyond the newest that may be parked, the oldest are given up, a bounded number at a time.
 UPDATE webhook_events SET due_at = NULL, settled_at = now_ms(), outcome = 'overflow'
-WHERE connection_id = :connection_id AND due_at IS NOT NULL AND parked = 1 AND received_at <= (
-    SELECT received_at FROM webhook_events
+WHERE (connection_id, kind, audience, subject, fired_at) IN (
+    SELECT connection_id, kind, audience, subject, fired_at FROM webhook_events
     WHERE connection_id = :connection_id AND due_at IS NOT NULL AND parked = 1
-    ORDER BY received_at DESC LIMIT 1 OFFSET :most)
+    ORDER BY received_at DESC LIMIT :chunk_literal OFFSET :most_literal)
 
 -- name: purge
 -- Settled events past their time: a provider that repeats one even later costs one more read. A bounded chunk.
 DELETE FROM webhook_events
-WHERE connection_id = :connection_id AND settled_at IS NOT NULL AND settled_at <= (
-    SELECT max(settled_at) FROM (SELECT settled_at FROM webhook_events
-        WHERE connection_id = :connection_id AND settled_at IS NOT NULL
-            AND settled_at <= (SELECT now_ms()) - :keep_ms
-        ORDER BY settled_at LIMIT :chunk) AS oldest)
+WHERE (connection_id, kind, audience, subject, fired_at) IN (
+    SELECT connection_id, kind, audience, subject, fired_at FROM webhook_events
+    WHERE connection_id = :connection_id AND settled_at IS NOT NULL
+        AND settled_at <= (SELECT now_ms()) - :keep_ms
+    ORDER BY settled_at LIMIT :chunk_literal)
 
 -- name: trim
--- Beyond the newest that are kept, settled events go before their time.
+-- Beyond the newest that are kept, settled events go before their time, a bounded number at a time.
 DELETE FROM webhook_events
-WHERE connection_id = :connection_id AND settled_at IS NOT NULL AND settled_at <= (
-    SELECT settled_at FROM webhook_events
+WHERE (connection_id, kind, audience, subject, fired_at) IN (
+    SELECT connection_id, kind, audience, subject, fired_at FROM webhook_events
     WHERE connection_id = :connection_id AND settled_at IS NOT NULL
-    ORDER BY settled_at DESC LIMIT 1 OFFSET :most)
+    ORDER BY settled_at DESC LIMIT :chunk_literal OFFSET :most_literal)
 
 -- name: next_at
 -- When there is something to do again: the next event that is due, or the oldest settled one past its time.

@@ -32,8 +32,8 @@ CREATE TABLE webhook_events (
 
 CREATE INDEX webhook_events_due ON webhook_events (connection_id, due_at) WHERE due_at IS NOT NULL;
 
-CREATE INDEX webhook_events_parked ON webhook_events (connection_id, received_at)
-    WHERE due_at IS NOT NULL AND parked = 1;
+CREATE INDEX webhook_events_waiting ON webhook_events (connection_id, parked, received_at)
+    WHERE due_at IS NOT NULL;
 
 CREATE INDEX webhook_events_settled ON webhook_events (connection_id, settled_at) WHERE settled_at IS NOT NULL;
 

@@ -17,5 +17,6 @@ SET state = 'claimed', fence = fence + 1, holder = :holder, lease_until = now_ms
     updated_at = now_ms()
 WHERE id IN (SELECT id FROM expired UNION ALL SELECT id FROM due)
     AND (state = 'queued' OR (state = 'claimed' AND lease_until < now_ms()))
+    AND NOT EXISTS (SELECT 1 FROM installation WHERE paused_since IS NOT NULL)
 RETURNING id, type, target, payload, attempts, max_attempts, run_at, fence, holder, started_at, taken_over,
     exhausted

@@ -1,0 +1,7 @@
+DROP TRIGGER jobs_wake_workers ON jobs;
+
+DROP FUNCTION wake_workers();
+
+DROP TABLE workers;
+
+DROP TABLE recurring;

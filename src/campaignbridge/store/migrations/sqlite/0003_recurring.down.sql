@@ -1,0 +1,3 @@
+DROP TABLE workers;
+
+DROP TABLE recurring;
