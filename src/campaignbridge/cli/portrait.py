@@ -192,7 +192,9 @@ def _audience(view: "CampaignView") -> str:
     if remote is None or remote.recipient_count is None or remote.observed_at is None:
         if view.audience is None:
             return ref
-        return f"{ref}, {view.audience['contacts']:,} people, read {clock_time(view.audience['read_at'], now)}"
+        return (
+            f"{ref}, {view.audience['contacts']:,} people, read {clock_time(view.audience['read_at'], now)}"
+        )
     return f"{ref}, {remote.recipient_count:,} people, read {clock_time(remote.observed_at, now)}"
 
 
