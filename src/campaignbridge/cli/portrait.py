@@ -314,6 +314,7 @@ def document(view: "CampaignView") -> dict[str, Any]:
         "max_recipients": approval.max_recipients if approval else None,
         "open_attempt": campaign.open_attempt,
         "look_at": campaign.look_at,
+        "watch": {"state": view.watch.state, "look_at": view.watch.look_at, "reason": view.watch.reason},
         "scheduled_for": campaign.scheduled_for,
         "stopped_reason": campaign.stopped_reason,
         "flag": campaign.flag,
