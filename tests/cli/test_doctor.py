@@ -16,7 +16,7 @@ from campaignbridge import open_bridge
 from campaignbridge.cli import doctor as cli
 from campaignbridge.cli.pages import PAGES
 from campaignbridge.domain.errors import InvalidInput
-from campaignbridge.flows import doctor
+from campaignbridge.flows import checkup, doctor
 from campaignbridge.flows.checkup import Check, Finding, Subject
 from campaignbridge.host import HostClock
 from campaignbridge.sandbox import Fault
@@ -267,7 +267,7 @@ def test_a_check_that_hangs_or_breaks_does_not_keep_the_others_from_being_told(f
             raise ZeroDivisionError("canary-text")
         hold.wait(20)
 
-    fine = [Check(name, "Store", name, "", lambda _subject: Finding("ok", "")) for name in doctor.GATES]
+    fine = [Check(name, "Store", name, "", lambda _subject: Finding("ok", "")) for name in checkup.GATES]
     odd = Check("odd", "Store", "odd", "", look)
     last = Check("last", "Campaigns", "last", "", lambda _subject: Finding("ok", ""))
     monkeypatch.setattr(doctor, "checks_for", lambda _settings: [*fine, odd, last])

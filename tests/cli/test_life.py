@@ -556,6 +556,7 @@ def test_a_preview_prints_the_text_and_writes_the_html_byte_for_byte(connected):
 def test_a_possible_double_is_acknowledged_with_a_reason(connected):
     campaign_id = campaign(connected, "provider_draft")
     store = sqlite3.connect(connected.database)
+    store.create_function("now_ms", 0, lambda: 1)
     with store:
         store.execute("UPDATE campaigns SET flag = 'possible_double'")
     store.close()

@@ -31,7 +31,7 @@ from support import postgres
 from support.stores import BOTH, Counting, Diary, Home, claim, enqueue, home_of
 from support.world import DANA, ERIN, SEND, World, refused, world_of
 
-pytest_plugins = ["support.stores", "support.world"]
+pytest_plugins = ["support.stores", "support.world", "support.resend"]
 
 REASON = "the old machine burnt down"
 GUARD = "AND (:acts = 0 OR NOT EXISTS (SELECT 1 FROM installation WHERE paused_since IS NOT NULL))"
@@ -649,3 +649,29 @@ def test_a_server_with_another_identity_makes_a_copy(postgres_home):
     place = opened(postgres_home)
     identity.keep_watch(postgres_home.store(), replace(place, machine="7000000000000000001"), fresh_id="x")
     assert standing(postgres_home).paused_reason == "machine"
+
+
+# at a provider that retires drafts, settling by hand asks it for that first
+
+
+def retired_on_a_copy(world, **process):
+    """Retire a draft at Resend while the store is found to be a copy; return what was asked there."""
+    campaign_id = world.drafted()
+    world.meanwhile("inspect", lambda: pause(world.home), before=False)
+    bridge = world.process(**process)
+    code = "retired"
+    try:
+        world.retire(campaign_id, bridge=bridge)
+    except CopyPaused:
+        code = "copy_paused"
+    return code, world.heard()
+
+
+def test_a_pause_that_comes_after_the_checks_keeps_a_draft_from_being_retired(resend):
+    assert retired_on_a_copy(resend) == ("copy_paused", ["GET inspect"])
+
+
+def test_without_the_guard_in_its_statement_a_paused_copy_would_retire_a_draft(resend):
+    mutant = resend.home.mutant("remotes.start_retiring", BARE_GUARD)
+    code, heard = retired_on_a_copy(resend, store=mutant)
+    assert any(request.startswith("DELETE") for request in heard), (code, heard)

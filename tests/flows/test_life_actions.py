@@ -26,6 +26,7 @@ ASKS = {
     "send": lambda world, one, who: world.send(one, "x1", actor=who),
     "withdraw": lambda world, one, who: world.bridge.withdraw(one, actor=who),
     "unschedule": lambda world, one, who: world.unschedule(one, "x1", actor=who),
+    "retire": lambda world, one, who: world.bridge.retire(one, actor=who),
     "cancel": lambda world, one, who: world.cancel(one, "x1", actor=who),
     "archive": lambda world, one, who: world.bridge.archive(one, actor=who),
     "duplicate": lambda world, one, who: world.bridge.duplicate(one, actor=who, key="x1"),
@@ -39,7 +40,7 @@ OFFERED = {
     "draft": BEFORE_A_SEND | {"submit"},
     "ready_for_review": BEFORE_A_SEND | {"approve"},
     "approved": BEFORE_A_SEND | {"revoke", "draft"},
-    "provider_draft": {"test", "schedule", "send", "withdraw", "cancel", "duplicate", "reconcile"},
+    "provider_draft": {"test", "schedule", "send", "retire", "withdraw", "cancel", "duplicate", "reconcile"},
     "scheduled": {"unschedule", "cancel", "duplicate", "reconcile"},
     "sending": {"cancel", "duplicate", "reconcile"},
     "sent": {"duplicate"},
@@ -52,15 +53,20 @@ OFFERED = {
     "unknown unschedule": {"reconcile"},
     "unknown cancel": {"reconcile"},
     "stopped": {"cancel", "reconcile", "resolve"},
-    "pending content": {"draft", "withdraw", "cancel", "duplicate", "reconcile"},
-    "withdrawn": BEFORE_A_SEND | {"revoke", "draft", "reconcile"},
-    "not applied": {"test", "schedule", "send", "cancel", "duplicate", "reconcile"},
+    "pending content": {"draft", "retire", "withdraw", "cancel", "duplicate", "reconcile"},
+    "withdrawn": BEFORE_A_SEND | {"revoke", "draft", "retire", "reconcile"},
+    "not applied": {"test", "schedule", "send", "retire", "cancel", "duplicate", "reconcile"},
 }
 # What depends on what the provider shows just now is refused later than by the campaign's own facts.
 LATER = {
     ("unknown send", "cancel"): "in_progress",
     ("unknown schedule", "cancel"): "in_progress",
     ("stopped", "cancel"): "in_progress",
+    # Mailchimp can't make a draft unsendable: a person deletes it there first.
+    ("provider_draft", "retire"): "invalid_state",
+    ("pending content", "retire"): "invalid_state",
+    ("withdrawn", "retire"): "invalid_state",
+    ("not applied", "retire"): "invalid_state",
 }
 # Not offered, yet it may be asked for: it uploads what was approved anew, and that does no harm.
 HARMLESS = {

@@ -266,6 +266,20 @@ def test_an_open_request_is_not_retired_away(resend):
     assert "DELETE delete" not in resend.heard()
 
 
+def test_the_program_asks_first_then_retires_and_says_what_comes_next(sqlite_resend):
+    campaign_id = sqlite_resend.drafted()
+    code, _, told = sqlite_resend.program("campaigns", "retire", campaign_id)
+    assert code != 0
+    assert "--yes" in told
+    code, _, told = sqlite_resend.program("campaigns", "retire", campaign_id, "--yes")
+    assert (code, sqlite_resend.state(campaign_id)) == (0, "approved")
+    assert f"campaigns draft {campaign_id}" in told
+    code, told, _ = sqlite_resend.program("campaigns", "timeline", campaign_id)
+    assert "Draft made unsendable at Resend" in told
+    code, _, _ = sqlite_resend.program("connections", "rate", "letters", "--per-second", "10")
+    assert code == 0
+
+
 # --- cancel by retiring ----------------------------------------------------------------------------------
 
 

@@ -36,6 +36,9 @@ from support.stores import (
 pytest_plugins = ["support.stores"]
 
 
+LOADED = {"audiences.load"}
+
+
 def parameters(text, dialect):
     pattern = r"(?<![:\w]):([a-z_]+)" if dialect == "sqlite" else r"%\(([a-z_]+)\)s"
     return set(re.findall(pattern, text))
@@ -49,7 +52,10 @@ def test_every_statement_of_the_catalogue_prepares(home):
         text = statement.filled(dict.fromkeys(statement.literals, 1))
         values = dict.fromkeys(parameters(text, home.dialect))
         with database.transaction() as tx:
-            tx._connection.execute(f"EXPLAIN {text}", values)
+            if name in LOADED:
+                tx.load(name, [])  # by position: SQLite prepares it, PostgreSQL begins and ends the COPY
+            else:
+                tx._connection.execute(f"EXPLAIN {text}", values)
         assert name.count(".") == 1
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from campaignbridge.flows.views import Watch
 from support.world import DANA, HOUR_MS, MINUTE_MS, READS, refused
 
 pytest_plugins = ["support.stores", "support.world"]
@@ -344,3 +345,10 @@ def test_whatever_the_background_finds_it_only_reads_and_acts_for_nobody(world, 
     assert {one.kind for one in ours} <= {"mailed"}, "only what was under way came to its end"
     fresh = world.events(campaign_id)[events:]
     assert all(row["actor"] is None and row["automatic"] for row in fresh)
+
+
+def test_a_campaign_says_who_looks_at_it_next(world):
+    draft, sending = world.drafted(), world.sending(subject="Another letter")
+    shown = {one: world.bridge.show(one, actor=DANA).watch for one in (draft, sending)}
+    assert shown[draft] == Watch("idle")
+    assert shown[sending] == Watch("watching", look_at=world.campaign(sending).look_at)

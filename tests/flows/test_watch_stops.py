@@ -3,7 +3,8 @@
 import pytest
 
 from campaignbridge.flows.reconcile import look
-from support.world import MINUTE_MS, refused
+from campaignbridge.flows.views import Watch
+from support.world import DANA, MINUTE_MS, refused
 
 pytest_plugins = ["support.stores", "support.world"]
 
@@ -34,6 +35,8 @@ def test_a_deleted_remote_stops_the_watch_after_two_readings_and_changes_nothing
     world.sandbox.world.hide(remote_id)
     assert stop(world, campaign_id) == [READ, "GET account"] * 2
     assert world.campaign(campaign_id).stopped_reason == "missing"
+    assert world.bridge.show(campaign_id, actor=DANA).watch == Watch("stopped", reason="missing")
+    assert [need.target for need in world.bridge.status(actor=DANA).needs] == [campaign_id]
     assert world.ledger(campaign_id) == before
     assert world.remote(campaign_id).remote_id == remote_id
     assert world.remote(campaign_id).reconciled_at is None

@@ -13,8 +13,6 @@ from campaignbridge.server.app import make_app
 from campaignbridge.server.listening import Listener, bind
 from support.posting import FORM, Address
 
-pytest_plugins = ["support.stores", "support.world"]
-
 
 class Served:
     """One listening application."""

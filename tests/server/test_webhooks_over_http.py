@@ -11,6 +11,8 @@ from server.conftest import serving
 from support.posting import FORM, Address, form, stamp
 from support.world import DANA, SENDING_MS, Broken, waiting_until
 
+pytest_plugins = ["support.stores", "support.world"]
+
 EMPTY = b""
 
 

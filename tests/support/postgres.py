@@ -14,6 +14,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 import psycopg
@@ -45,12 +46,36 @@ def binaries() -> Path:
     raise Absent(ABSENT)
 
 
+@dataclass(frozen=True, slots=True)
+class Running:
+    """A server of our own."""
+
+    url: str
+    control: list[str]
+    folder: Path
+    options: str
+
+    def restart(self, mode: str = "immediate") -> None:
+        """Stop it, as a crash or as an operator does, and start it again on its port."""
+        port = self.url.rpartition(":")[2].partition("/")[0]
+        _call([*self.control, "-m", mode, "stop"], self.folder)
+        started = [*self.control, "-l", str(self.folder / "log"), "-o", f"{self.options} -p {port}", "start"]
+        _call(started, self.folder)
+
+
 @contextmanager
 def server() -> Iterator[str]:
     """Run a server of our own, or take the given one; yield the URL of a database in it."""
     if given := os.environ.get(GIVEN):
         yield given
         return
+    with running() as ours:
+        yield ours.url
+
+
+@contextmanager
+def running(*, durable: bool = False) -> Iterator[Running]:
+    """Run a server of our own, which may be restarted; a `durable` one forgets no commit by that."""
     place = binaries()
     folder = Path(tempfile.mkdtemp(prefix="campaignbridge-postgres-"))
     try:
@@ -58,9 +83,10 @@ def server() -> Iterator[str]:
         data = folder / "data"
         _call([*prefix, str(place / "initdb"), "-D", str(data), "-U", USER, *INITDB], folder)
         control = [*prefix, str(place / "pg_ctl"), "-D", str(data), "-w", "-s"]
-        port = _start(control, folder)
+        options = OPTIONS.replace(*FORGETFUL) if durable else OPTIONS
+        port = _start(control, folder, options)
         try:
-            yield f"postgresql://{USER}@127.0.0.1:{port}/postgres"
+            yield Running(f"postgresql://{USER}@127.0.0.1:{port}/postgres", control, folder, options)
         finally:
             _call([*control, "-m", "immediate", "stop"], folder)
     finally:
@@ -73,6 +99,7 @@ OPTIONS = (
     "-c listen_addresses=127.0.0.1 -c max_connections=60 -c fsync=off -c synchronous_commit=off "
     "-c full_page_writes=off -c shared_buffers=64MB -c unix_socket_directories="
 )
+FORGETFUL = ("synchronous_commit=off", "synchronous_commit=on")
 
 
 def _run_as(folder: Path) -> list[str]:
@@ -88,7 +115,7 @@ def _run_as(folder: Path) -> list[str]:
     return ["runuser", "-u", USER, "--"]
 
 
-def _start(control: list[str], folder: Path) -> int:
+def _start(control: list[str], folder: Path, options: str) -> int:
     """Start the server on a free port of the loopback interface and return the port."""
     for attempt in range(1, ATTEMPTS + 1):
         with socket.socket() as probe:
@@ -96,7 +123,7 @@ def _start(control: list[str], folder: Path) -> int:
             port = probe.getsockname()[1]
         log = folder / "log"
         try:
-            _call([*control, "-l", str(log), "-o", f"{OPTIONS} -p {port}", "start"], folder)
+            _call([*control, "-l", str(log), "-o", f"{options} -p {port}", "start"], folder)
         except RuntimeError as error:
             if attempt == ATTEMPTS:
                 tail = log.read_text("utf-8", "replace")[-2000:] if log.exists() else ""

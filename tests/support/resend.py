@@ -75,6 +75,9 @@ class ResendWorld(World):
     def slot(self, *, in_minutes: float = 60) -> int:
         return -(-(self.now() + int(in_minutes * MINUTE_MS)) // MINUTE_MS) * MINUTE_MS
 
+    def environment(self) -> dict[str, str]:
+        return {**super().environment(), KEY_ENV: RESEND_KEY}
+
     def spent(self, kind: str = "refuse_5xx") -> str:
         """Return a campaign whose send had no usable answer and turned out not to have happened."""
         campaign_id = self.doubted(kind)

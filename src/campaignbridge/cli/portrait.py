@@ -190,7 +190,11 @@ def _audience(view: "CampaignView") -> str:
     if view.audience is not None:
         ref = f"{terminal.shortened(view.audience['name'], 30)} ({ref})"
     if remote is None or remote.recipient_count is None or remote.observed_at is None:
-        return ref
+        if view.audience is None:
+            return ref
+        return (
+            f"{ref}, {view.audience['contacts']:,} people, read {clock_time(view.audience['read_at'], now)}"
+        )
     return f"{ref}, {remote.recipient_count:,} people, read {clock_time(remote.observed_at, now)}"
 
 
@@ -310,6 +314,7 @@ def document(view: "CampaignView") -> dict[str, Any]:
         "max_recipients": approval.max_recipients if approval else None,
         "open_attempt": campaign.open_attempt,
         "look_at": campaign.look_at,
+        "watch": {"state": view.watch.state, "look_at": view.watch.look_at, "reason": view.watch.reason},
         "scheduled_for": campaign.scheduled_for,
         "stopped_reason": campaign.stopped_reason,
         "flag": campaign.flag,

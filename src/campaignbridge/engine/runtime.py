@@ -198,9 +198,9 @@ class Runtime:
 
     def _check_skew(self) -> None:
         with self.worker.store.unit() as unit:
-            theirs = unit.now_ms() - self.clock_offset_ms
-            paused = unit.identity.paused
-        self._note_pause(paused=paused)
+            standing = unit.identity.standing()
+            theirs = (standing.now if standing else unit.now_ms()) - self.clock_offset_ms
+        self._note_pause(paused=standing is not None and standing.paused)
         skew_ms = abs(theirs - time.time_ns() // 1_000_000)
         if skew_ms > SKEW_LIMIT_MS:
             LOG.error("this host's clock differs from the store's by %d s: not claiming", skew_ms // 1000)

@@ -139,7 +139,7 @@ def require_draft(seen: Observation, dossier: Dossier) -> None:
         raise Refusal(
             "The draft at the provider has another audience than was approved. Nothing was written.",
             code="audience_drift",
-            todo="Set its audience back at the provider, then try again.",
+            todo=f"Retire it for a new one (campaigns retire {dossier.campaign.id}), or set its audience back there.",
             approved=dossier.campaign.audience,
             observed=seen.audience,
         )

@@ -40,7 +40,7 @@ from campaignbridge.flows.guard import is_account_of, known_remote
 from campaignbridge.flows.holding import Held, nothing_else, working_on
 from campaignbridge.flows.noting import note_refusal
 from campaignbridge.flows.once import too_late
-from campaignbridge.flows.refusals import lease_lost, refused, unreadable
+from campaignbridge.flows.refusals import barred, lease_lost, refused, unreadable
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Provider, Reader
 from campaignbridge.store.campaigns import Dossier
@@ -174,7 +174,9 @@ def _announce(held: Held, remote: RemoteCampaign) -> int:
         announced = unit.remotes.start_retiring(
             remote, held.lease, limit_ms=FIRST_BYTE_MS + MUTATION_LIMIT_MS, need_ms=need_ms
         )
-    if announced is None or too_late(held, checked):
+        if announced is None:
+            raise barred(unit)
+    if too_late(held, checked):
         raise lease_lost()
     return announced
 

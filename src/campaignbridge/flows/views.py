@@ -29,6 +29,15 @@ class Action:
 
 
 @dataclass(frozen=True, slots=True)
+class Watch:
+    """Who looks at a campaign next: `watching` (at `look_at`), `stopped` (for `reason`), or nobody has to (`idle`)."""
+
+    state: str
+    look_at: int | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class CampaignView:
     """All that is shown of one campaign."""
 
@@ -38,6 +47,14 @@ class CampaignView:
     lock: Row | None  # who holds it now
     actions: tuple[Action, ...]
     audience: Row | None  # its name and size as preflight last read them
+
+    @property
+    def watch(self) -> Watch:
+        """Who looks at it next."""
+        campaign = self.dossier.campaign
+        if campaign.stopped_reason is not None:
+            return Watch("stopped", reason=campaign.stopped_reason)
+        return Watch("idle") if campaign.look_at is None else Watch("watching", look_at=campaign.look_at)
 
 
 def show(wiring: Wiring, campaign_id: str, *, actor: Actor) -> CampaignView:

@@ -71,12 +71,13 @@ UPDATE remote_campaigns SET recipient_count = :recipients
 WHERE campaign_id = :campaign_id AND generation = :generation
 
 -- name: start_retiring
--- As `start_writing`: the lock is ours for as long as the call may take. It is never sent from here on, whatever
--- comes of the call.
+-- As `start_writing`: the lock is ours for as long as the call may take, and a paused copy retires nothing. It is
+-- never sent from here on, whatever comes of the call.
 UPDATE remote_campaigns
 SET writing_until = CASE WHEN writing_until > now_ms() + :limit_ms THEN writing_until ELSE now_ms() + :limit_ms END,
     retiring_at = coalesce(retiring_at, now_ms())
 WHERE campaign_id = :campaign_id AND generation = :generation
+    AND NOT EXISTS (SELECT 1 FROM installation WHERE paused_since IS NOT NULL)
     AND EXISTS (SELECT 1 FROM locks WHERE key = :key AND fence = :fence AND holder = :holder
         AND held_until >= now_ms() + :need_ms)
 RETURNING writing_until
