@@ -15,6 +15,7 @@ from campaignbridge.engine.recurring import next_after, require_usable
 from campaignbridge.engine.worker import Worker
 from campaignbridge.flows.gate import AccountGate
 from campaignbridge.flows.identity import keep_watch
+from campaignbridge.flows.mirroring import mirror_handler
 from campaignbridge.flows.notices import COLLECTING, collect_handler, send_handler
 from campaignbridge.flows.ramp_tick import tick_handler
 from campaignbridge.flows.sweep import EVERY_S as SWEEP_EVERY_S
@@ -143,6 +144,7 @@ def assemble(  # noqa: PLR0917  the list of parts is the point
         webhooks_handler(wiring),
         tick_handler(wiring, lambda cron, now_ms: next_after(cron, now_ms=now_ms)),
         step_handler(wiring),
+        mirror_handler(wiring),
     )
     handlers: dict[str, Handler] = {handler.type: handler for handler in made}
     if notice_targets:

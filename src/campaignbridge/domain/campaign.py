@@ -72,6 +72,7 @@ class WaveOf:
     id: str
     ramp: str  # its slug
     label: str
+    since: int = 0  # from when on something of it may exist at the provider
 
 
 @dataclass(frozen=True, slots=True)

@@ -282,3 +282,4 @@ class Member:
 
     address: str = field(repr=False)
     mailable: bool  # would get a campaign to the segment now
+    left: bool = False  # unsubscribed, by the provider's own record

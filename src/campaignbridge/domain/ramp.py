@@ -146,11 +146,14 @@ class Wave:
     activity_at: int
     closed_at: int | None
     now: int
+    since: int = 0  # from when on something of it may exist at the provider
+    asked_at: int | None = None  # since when its segment was asked for
 
     @property
     def marked(self) -> bool:
         """Say whether anything of it may exist at the provider."""
-        return self.exported_at is not None or self.segment_id is not None or self.campaign_id is not None
+        markers = (self.asked_at, self.exported_at, self.segment_id, self.campaign_id)
+        return any(marker is not None for marker in markers)
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,7 +62,7 @@ class Order:
     expected_version: int | None = None
     at_ms: int | None = None  # None: now
     again_after: str | None = None  # another campaign with this content, named to lift its claim
-    run: Run | None = None  # of a wave, by its step: the confirmed number is then its bound
+    run: Run | None = None  # of a wave, by its step
 
     @property
     def operation(self) -> Operation:
@@ -227,7 +227,7 @@ def _prepare(wiring: Wiring, work: Work[_Read], actor: Actor, order: Order) -> _
         raise sent_elsewhere(dossier.content_holder)
     require_nothing_landing(dossier)
     seen = require_sendable(provider, dossier, snapshot, work.held)
-    if order.run is None and seen.recipient_count != confirmed.recipients:
+    if seen.recipient_count != confirmed.recipients:
         raise ValidationFailed(
             f"{confirmed.recipients:,} is not the number of recipients ({seen.recipient_count:,}). "
             "Nothing was sent.",

@@ -7,16 +7,20 @@ never cleared by better figures.
 
 from dataclasses import asdict, dataclass
 
+from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.errors import Refusal
 from campaignbridge.domain.gate import Figures, Verdict, judge
 from campaignbridge.domain.ledger import READ_LIMIT_MS
 from campaignbridge.domain.provider import Accepted, Report
 from campaignbridge.domain.ramp import STATS_PATIENCE_MS, Closed, Ramp, Wave
+from campaignbridge.flows.leaving import unstoppable
+from campaignbridge.flows.mirroring import remote_id_of
 from campaignbridge.flows.reading import open_reader
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Reader
 from campaignbridge.store.unit import Unit
 
+READING_MS = 60_000  # of one judgement, before the last report is asked for
 READ_DAYS_MS = 14 * 24 * 3_600_000  # figures hardly move after that, and every reading is a request
 ON_ITS_WAY = frozenset({Closed.SENT, Closed.SENT_LATE})
 
@@ -34,31 +38,35 @@ def judge_ramp(wiring: Wiring, ramp_id: str) -> Judged:
     with wiring.store.reading() as unit:
         ramp = unit.ramps.get(ramp_id)
         waves = [wave for wave in unit.waves.of_ramp(ramp_id) if wave.closed in ON_ITS_WAY]
-        remotes = {wave.id: _remote_id(unit, wave) for wave in waves}
+        remotes = {wave.id: remote_id_of(unit, wave) for wave in waves}
         connection = unit.accounts.find(ramp.connection_id)
     assert connection is not None, "a ramp has its connection"
-    read = {}
-    if any(_worth_reading(wave) for wave in waves):
-        try:
-            reader = open_reader(wiring, connection)
-        except Refusal:  # say for want of its key: what is known is judged
-            reader = None
-        read = {
-            wave.id: _figures(reader, remotes[wave.id])
-            for wave in waves
-            if reader is not None and _worth_reading(wave)
-        }
+    read = _read(wiring, connection, [(wave, remotes[wave.id]) for wave in waves])
     with wiring.store.unit() as unit:
+        unit.ramps.hold(
+            ramp_id
+        )  # and then everything as it is now: somebody may have waived, or judged, meanwhile
+        waves = [wave for wave in unit.waves.of_ramp(ramp_id) if wave.closed in ON_ITS_WAY]
         return _record(unit, unit.ramps.get(ramp_id), waves, read)
 
 
-def _remote_id(unit: Unit, wave: Wave) -> str | None:
-    if wave.broadcast_id is not None:
-        return wave.broadcast_id
-    if wave.campaign_id is None:
-        return None
-    remote = unit.campaigns.get(wave.campaign_id).remote
-    return remote.remote_id if remote else None
+def _read(
+    wiring: Wiring, connection: Connection, waves: list[tuple[Wave, str | None]]
+) -> dict[str, Figures | None]:
+    """Read the provider's reports, of the newest waves first, for as long as there is time."""
+    wanted = [(wave, remote_id) for wave, remote_id in reversed(waves) if _worth_reading(wave)]
+    if not wanted:
+        return {}
+    try:
+        reader = open_reader(wiring, connection)
+    except Refusal:  # say for want of its key: what is known is judged
+        return {}
+    began, read = wiring.clock.mark(), {}
+    for wave, remote_id in wanted:
+        if wiring.clock.since_ms(began) > READING_MS:
+            break
+        read[wave.id] = _figures(reader, remote_id)
+    return read
 
 
 def _worth_reading(wave: Wave) -> bool:
@@ -100,8 +108,10 @@ def _record(unit: Unit, ramp: Ramp, waves: list[Wave], read: dict[str, Figures |
     ):
         worst = {"wave": None, **asdict(total)}
     if worst is not None and unit.ramps.trip(ramp.id, worst):
-        unit.ramps.log(ramp.id, "gate_tripped", **worst)
-        unit.events.add("ramp_gate_tripped", campaign_id=None, actor=None, ramp=ramp.slug, **worst)
+        leaving = unstoppable(unit, ramp)
+        facts = {**worst, "leaving_wave": leaving.wave, "leaving": leaving.people, "until": leaving.until}
+        unit.ramps.log(ramp.id, "gate_tripped", **facts)
+        unit.events.add("ramp_gate_tripped", campaign_id=None, actor=None, ramp=ramp.slug, **facts)
     return Judged(awaits, worst is not None)
 
 

@@ -146,7 +146,7 @@ def search(provider: Provider, dossier: Dossier) -> Found | None:
     """Return what already stands at the provider for this campaign: what went first, then newest drafts."""
     outcome = provider.find_by_token(
         dossier.stem,
-        since_ms=dossier.campaign.created_at - SEARCH_SINCE_MS,
+        since_ms=dossier.since - SEARCH_SINCE_MS,
         audience=dossier.campaign.audience,
         limit_ms=READ_LIMIT_MS,
     )

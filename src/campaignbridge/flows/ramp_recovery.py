@@ -4,25 +4,27 @@ Commands carry wave and run as they were shown, and compare them: what changed s
 anybody who was mailed, and no state has no way out.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import State
 from campaignbridge.domain.errors import Conflict, InProgress, InvalidInput, InvalidState
 from campaignbridge.domain.ledger import READ_LIMIT_MS
-from campaignbridge.domain.provider import Accepted
-from campaignbridge.domain.ramp import Closed, Ramp, Step, Wave
-from campaignbridge.flows.holding import nothing_else, working_on
+from campaignbridge.domain.provider import Accepted, Observation, RemoteStatus
+from campaignbridge.domain.ramp import Closed, Ramp, Wave
 from campaignbridge.flows.ramping import require_reason, wave_named
 from campaignbridge.flows.reading import open_reader
-from campaignbridge.flows.retiring import make_unsendable
+from campaignbridge.flows.reconcile import look
+from campaignbridge.flows.resolving import Ruling, Verdict, resolve
+from campaignbridge.flows.retiring import require_unsendable
 from campaignbridge.flows.stepping import queue_step
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.campaigns import Dossier
 from campaignbridge.store.unit import Unit
 
 WENT = frozenset({State.SENDING, State.SENT})
+UNDECIDED = frozenset({"send_unconfirmed", "force_released", "step_failed", "campaign_stopped"})
 AT_REST = frozenset({State.APPROVED, State.PROVIDER_DRAFT, State.CANCELLED, State.FAILED})
 
 
@@ -58,22 +60,65 @@ def finish_by_hand(
     actor.require("admin")
     require_reason(aim.reason)
     ramp, wave, dossier = _look(wiring, ref, aim)
+    if wave.failed is None and ramp.facts.needs_operator not in UNDECIDED:
+        raise InvalidState(
+            f"{wave.label} is going its way: nothing of it has failed.",
+            todo=f"To take it out of the run's hands first: ramps force-release {ramp.slug}",
+        )
     if dossier is not None:
-        _require_settled(dossier)
-        if dossier.campaign.state in WENT:
-            raise InvalidState(
-                "This wave is known to have gone: nothing has to be recorded.", todo=_status(ramp)
-            )
-    facts = _filled(wiring, ramp, wave, dossier, broadcast_id, sent_at, mailed)
-    if dossier is not None and _is_another(dossier, facts):
-        require_unsendable(wiring, dossier, actor)
+        _require_past_window(dossier)
+    facts, seen = _filled(wiring, ramp, wave, dossier, broadcast_id, sent_at, mailed)
+    if dossier is not None and _settled_by_it(wiring, dossier, aim, facts, seen, actor):
+        return facts  # its wave followed in that transaction
     with wiring.store.unit() as unit:
+        unit.ramps.hold(ramp.id)
         if not unit.waves.finish_by_hand(
             wave, broadcast_id=facts.broadcast_id, sent_at=facts.sent_at, mailed=facts.mailed
         ):
             raise _changed(ramp)
         _done(unit, ramp, wave, (actor, aim), "finished_by_hand", mailed=facts.mailed)
     return facts
+
+
+def _settled_by_it(  # noqa: PLR0917  the facts of one change
+    wiring: Wiring,
+    dossier: Dossier,
+    aim: Aim,
+    facts: Finished,
+    seen: Observation | None,
+    actor: Actor,
+) -> bool:
+    """Settle the wave's own campaign by what went: it did, or another object, and ours is made unsendable first.
+
+    Say whether its wave is closed by that.
+    """
+    campaign = dossier.campaign
+    if _is_another(dossier, facts):
+        if campaign.open_attempt is not None:
+            _rule(wiring, campaign.id, Verdict.NOT_SENT, aim, actor)
+        require_unsendable(wiring, _fresh(wiring, campaign.id), actor)
+        return False
+    if campaign.open_attempt is not None:
+        _rule(wiring, campaign.id, Verdict.SENT, aim, actor)
+        return True
+    if seen is not None and seen.status is RemoteStatus.DRAFT:
+        raise InvalidState(
+            "The provider shows this very broadcast as a draft: it did not go.",
+            todo="Go on with it (ramps resume-wave), or name the broadcast that went: --broadcast-id ID",
+        )
+    if seen is not None and seen.status in (RemoteStatus.SENDING, RemoteStatus.SENT):
+        return look(wiring, campaign.id, actor=actor.name).state in WENT
+    return False
+
+
+def _rule(wiring: Wiring, campaign_id: str, verdict: Verdict, aim: Aim, actor: Actor) -> None:
+    ruling = Ruling(verdict=verdict, evidence=aim.reason)
+    resolve(wiring, campaign_id, actor=actor, ruling=ruling, while_checked=True)
+
+
+def _fresh(wiring: Wiring, campaign_id: str) -> Dossier:
+    with wiring.store.reading() as unit:
+        return unit.campaigns.get(campaign_id)
 
 
 def _filled(  # noqa: PLR0917  each of them may be missing
@@ -84,15 +129,17 @@ def _filled(  # noqa: PLR0917  each of them may be missing
     broadcast_id: str | None,
     sent_at: int | None,
     mailed: int | None,
-) -> Finished:
+) -> tuple[Finished, Observation | None]:
+    observed: Observation | None = None
     remote = dossier.remote if dossier else None
     broadcast_id = broadcast_id or (remote.remote_id if remote else None)
-    if broadcast_id is not None and (sent_at is None or mailed is None):
+    if broadcast_id is not None:
         with wiring.store.reading() as unit:
             connection = unit.accounts.find(ramp.connection_id)
         assert connection is not None, "a ramp has its connection"
         seen = open_reader(wiring, connection).inspect(broadcast_id, limit_ms=READ_LIMIT_MS)
         if isinstance(seen, Accepted):
+            observed = seen.value
             sent_at = sent_at if sent_at is not None else seen.value.send_time_ms
             mailed = mailed if mailed is not None else seen.value.emails_sent
     mailed = mailed if mailed is not None else wave.verified
@@ -114,28 +161,13 @@ def _filled(  # noqa: PLR0917  each of them may be missing
     assert broadcast_id is not None
     assert sent_at is not None
     assert mailed is not None
-    return Finished(broadcast_id, sent_at, mailed)
+    return Finished(broadcast_id, sent_at, mailed), observed
 
 
 def _is_another(dossier: Dossier, facts: Finished) -> bool:
     """Say whether what went is another object than ours, which then must not go as well."""
     remote = dossier.remote
     return remote is not None and remote.remote_id not in (None, facts.broadcast_id)
-
-
-def require_unsendable(wiring: Wiring, dossier: Dossier, actor: Actor) -> None:
-    """Make a wave's draft unsendable: by retiring it, or, where the provider can't, by reading that it is gone."""
-    remote = dossier.remote
-    if remote is None or remote.remote_id is None:
-        return
-    with working_on(wiring, dossier.campaign.id, "retire", actor=actor.name, also=nothing_else) as work:
-        _require_settled(work.dossier)
-        provider = wiring.open_provider(dossier.connection)
-        if not make_unsendable(work.held, work.dossier, provider):
-            raise InvalidState(
-                f"{provider.label} shows no draft any more: this wave may have gone.",
-                todo=f"See what happened there: campaigns reconcile {dossier.campaign.id}",
-            )
 
 
 def discard(wiring: Wiring, ref: str, aim: Aim, *, actor: Actor, return_contacts: bool) -> int:
@@ -151,9 +183,10 @@ def discard(wiring: Wiring, ref: str, aim: Aim, *, actor: Actor, return_contacts
             )
         require_unsendable(wiring, dossier, actor)
     with wiring.store.unit() as unit:
+        unit.ramps.hold(ramp.id)
         if not unit.waves.discard(wave):
             raise _changed(ramp)
-        unit.ramps.set_plan(ramp.id, replace(ramp.plan, offset=ramp.plan.offset + 1))
+        unit.ramps.rotate(ramp.id)
         returned = unit.assignments.release_all(wave.id, code="discarded") if return_contacts else 0
         _done(unit, ramp, wave, (actor, aim), "wave_discarded", returned=returned)
         return returned
@@ -171,10 +204,15 @@ def clear_failure(wiring: Wiring, ref: str, aim: Aim, *, actor: Actor) -> None:
             "--discard-and-rotate",
         )
     with wiring.store.unit() as unit:
+        unit.ramps.hold(ramp.id)
+        fresh = wiring.chance.token(12)
+        if not unit.waves.reopen(wave, fresh_run=fresh):
+            raise _changed(ramp)
         unit.assignments.release(
             wave.id, [one.contact_id for one in unit.assignments.members(wave.id)], code="reopened"
         )
-        _go_on(wiring, unit, ramp, wave, actor, aim, "failure_cleared", step=Step.PICKING)
+        _done(unit, ramp, wave, (actor, aim), "failure_cleared")
+        queue_step(wiring, unit, wave.id, fresh)
 
 
 def force_release(wiring: Wiring, ref: str, aim: Aim, *, actor: Actor) -> None:
@@ -183,6 +221,7 @@ def force_release(wiring: Wiring, ref: str, aim: Aim, *, actor: Actor) -> None:
     require_reason(aim.reason)
     ramp, wave, _ = _look(wiring, ref, aim)
     with wiring.store.unit() as unit:
+        unit.ramps.hold(ramp.id)
         fresh = wiring.chance.token(12)
         if not unit.waves.displace(wave, fresh_run=fresh):
             raise _changed(ramp)
@@ -210,35 +249,13 @@ def resume_wave(
                 todo=f"Write the wave off: ramps recover {ramp.slug} --discard-and-rotate",
             )
     with wiring.store.unit() as unit:
-        _go_on(
-            wiring,
-            unit,
-            ramp,
-            wave,
-            actor,
-            aim,
-            "wave_resumed",
-            underfilled_by=actor.name if accept_underfilled else None,
-        )
-
-
-def _go_on(  # noqa: PLR0917  the facts of one change
-    wiring: Wiring,
-    unit: Unit,
-    ramp: Ramp,
-    wave: Wave,
-    actor: Actor,
-    aim: Aim,
-    what: str,
-    *,
-    step: Step | None = None,
-    underfilled_by: str | None = None,
-) -> None:
-    fresh = wiring.chance.token(12)
-    if not unit.waves.displace(wave, fresh_run=fresh, step=step, underfilled_by=underfilled_by):
-        raise _changed(ramp)
-    _done(unit, ramp, wave, (actor, aim), what)
-    queue_step(wiring, unit, wave.id, fresh)
+        unit.ramps.hold(ramp.id)
+        fresh = wiring.chance.token(12)
+        agreed = actor.name if accept_underfilled else None
+        if not unit.waves.displace(wave, fresh_run=fresh, underfilled_by=agreed):
+            raise _changed(ramp)
+        _done(unit, ramp, wave, (actor, aim), "wave_resumed")
+        queue_step(wiring, unit, wave.id, fresh)
 
 
 def _look(wiring: Wiring, ref: str, aim: Aim) -> tuple[Ramp, Wave, Dossier | None]:
@@ -257,22 +274,28 @@ def _look(wiring: Wiring, ref: str, aim: Aim) -> tuple[Ramp, Wave, Dossier | Non
 
 
 def _require_settled(dossier: Dossier) -> None:
+    _require_past_window(dossier)
+    dossier.campaign.require_settled()
+
+
+def _require_past_window(dossier: Dossier) -> None:
     attempt = dossier.attempt
-    if attempt is None:
-        return
-    if dossier.now < attempt.window_end:
+    if attempt is not None and dossier.now < attempt.window_end:
+        people = dossier.campaign.approval.max_recipients if dossier.campaign.approval else 0
         raise InProgress(
-            "A request of this wave may still take effect.",
+            f"A request of this wave may still take effect: up to {people:,} people.",
             todo="Nothing has to be done: it is looked at by itself.",
             retry_after=-(-(attempt.window_end - dossier.now) // 1000),
+            people=people,
+            until=attempt.window_end,
         )
-    dossier.campaign.require_settled()
 
 
 def _done(unit: Unit, ramp: Ramp, wave: Wave, by: tuple[Actor, Aim], what: str, **facts: Any) -> None:
     """Clear the call for an operator that was answered, and write down who did what, and why."""
-    if ramp.facts.needs_operator is not None and ramp.facts.needs_operator != "stats_missing":
-        unit.ramps.operator_done(ramp.id, ramp.facts.needs_operator)
+    called = unit.ramps.get(ramp.id).facts.needs_operator
+    if called is not None and called != "stats_missing":
+        unit.ramps.operator_done(ramp.id, called)
     _note(unit, ramp, wave, by, what, **facts)
 
 

@@ -13,6 +13,7 @@ from campaignbridge.domain.job import Again, Done, Handler, Job, JobOutcome
 from campaignbridge.domain.ramp import Closed, Moment, Ramp, Wave, decide
 from campaignbridge.domain.recurring import Cron
 from campaignbridge.flows.gating import judge_ramp
+from campaignbridge.flows.mirroring import queue_mirrors
 from campaignbridge.flows.stepping import TICK, queue_step, wave_of
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.unit import Unit
@@ -27,17 +28,22 @@ def tick_handler(wiring: Wiring, next_at: NextAt) -> Handler:
 
 
 def run_tick(wiring: Wiring, job: Job, next_at: NextAt) -> JobOutcome:
-    """Tick a ramp because its time has come; come back at its next one."""
+    """Tick a ramp because its time has come; come back at its next one. A ramp without a cron is run by hand."""
     ramp_id = wave_of(job.target)
     try:
-        outcome = tick(wiring, ramp_id)
+        with wiring.store.reading() as unit:
+            ramp = unit.ramps.get(ramp_id)
+        if ramp.cron is None or ramp.facts.ended is not None:
+            return Done()
+        if job.payload.get("planned"):
+            tick(wiring, ramp_id)
+        with wiring.store.reading() as unit:
+            ramp = unit.ramps.get(ramp_id)
     except NotFound:
         return Done()
-    with wiring.store.reading() as unit:
-        ramp = unit.ramps.get(ramp_id)
-    if outcome in ("ended", "complete") or ramp.cron is None:
+    if ramp.cron is None or ramp.facts.ended is not None:
         return Done()
-    return Again(at=next_at(Cron(ramp.cron, ramp.zone), ramp.now))
+    return Again(at=next_at(Cron(ramp.cron, ramp.zone), ramp.now), payload={"planned": True})
 
 
 def run_now(wiring: Wiring, ref: str, *, actor: Actor) -> str:
@@ -52,15 +58,31 @@ def tick(wiring: Wiring, ramp_id: str, *, actor: str | None = None) -> str:
     """Judge, decide, and claim the next wave if nothing stands against it; return the outcome."""
     judged = judge_ramp(wiring, ramp_id)
     with wiring.store.unit() as unit:
+        unit.ramps.hold(ramp_id)
         ramp = unit.ramps.get(ramp_id)
         waves = unit.waves.of_ramp(ramp_id)
-        outcome = decide(_moment(wiring, ramp, waves, awaits=judged.awaits), ramp.plan)
+        queue_mirrors(wiring, unit, waves)
+        awaits = judged.awaits or any(wave.sent_at is not None and wave.verdict is None for wave in waves)
+        outcome = decide(_moment(wiring, ramp, waves, awaits=awaits), ramp.plan)
         if outcome == "complete" and unit.ramps.end(ramp.id, "complete"):
             unit.events.add("ramp_complete", campaign_id=None, actor=None, ramp=ramp.slug)
         if outcome == "start":
             return _claim(wiring, unit, ramp, waves, actor)
-        unit.ramps.log(ramp.id, outcome, wave_id=_open_id(waves), actor=actor)
+        unit.ramps.log(ramp.id, outcome, wave_id=_open_id(waves), actor=actor, **_holding(waves))
         return outcome
+
+
+def _holding(waves: list[Wave]) -> dict[str, object]:
+    """Return which wave holds the ramp, since when, and how long it has been idle."""
+    wave = next((one for one in waves if one.closed is None), None)
+    if wave is None:
+        return {}
+    return {
+        "label": wave.label,
+        "run": wave.run_id,
+        "age_ms": wave.now - wave.opened_at,
+        "idle_ms": wave.now - wave.activity_at,
+    }
 
 
 def _moment(wiring: Wiring, ramp: Ramp, waves: list[Wave], *, awaits: bool) -> Moment:
@@ -98,11 +120,22 @@ def _claim(wiring: Wiring, unit: Unit, ramp: Ramp, waves: list[Wave], actor: str
     if not unit.waves.claim(
         wave_id, ramp_id=ramp.id, tier=tier, label=label, run_id=run_id, requested=requested
     ):
-        unit.ramps.log(ramp.id, "claim_refused", actor=actor, label=label)
-        return "claim_refused"
+        return _claim_refused(unit, ramp, tier, actor)
     queue_step(wiring, unit, wave_id, run_id)
     unit.ramps.log(ramp.id, "wave_claimed", wave_id=wave_id, actor=actor, label=label, requested=requested)
     return "wave_claimed"
+
+
+def _claim_refused(unit: Unit, ramp: Ramp, tier: int, actor: str | None) -> str:
+    """Say why somebody else was faster; nothing was touched."""
+    waves = unit.waves.of_ramp(ramp.id)
+    outcome = "claim_refused"
+    if _open_id(waves) is not None:
+        outcome = "wave_in_flight"
+    elif current_tier(waves) + 1 != tier:
+        outcome = "tier_moved"
+    unit.ramps.log(ramp.id, outcome, wave_id=_open_id(waves), actor=actor, **_holding(waves))
+    return outcome
 
 
 def _open_id(waves: list[Wave]) -> str | None:

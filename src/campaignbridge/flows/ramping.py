@@ -4,21 +4,29 @@ Pause, abort and a gate trip update the ramp's row, which a wave's intent update
 and answer with the one that they could not stop.
 """
 
+import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import State, require_separation
 from campaignbridge.domain.content import MAX_NAME, require_one_line
-from campaignbridge.domain.errors import Conflict, InvalidInput, InvalidState, NotFound
-from campaignbridge.domain.gate import Figures, Thresholds, Verdict
+from campaignbridge.domain.errors import Conflict, InvalidInput, InvalidState, NotFound, Refusal
+from campaignbridge.domain.gate import Figures, Thresholds, Verdict, judge
 from campaignbridge.domain.ramp import Facts, Plan, Ramp, Wave, label_of, require_plan, require_slug
 from campaignbridge.domain.recurring import Cron
 from campaignbridge.flows.connecting import find_connection
+from campaignbridge.flows.leaving import Stopped, unstoppable
+from campaignbridge.flows.retiring import require_unsendable
 from campaignbridge.flows.stepping import queue_tick, wake_open_wave
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.unit import Unit
+
+MAX_FILTERS, MAX_VALUE = 20, 500
+_ATTRIBUTE = re.compile(r"[A-Za-z0-9_ .-]{1,64}")
+_LOCALE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,17 +50,8 @@ class NewRamp:
     allow_small_tiers: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Stopped:
-    """What a pause, an abort or a trip could not stop any more."""
-
-    wave: str | None = None  # the label of a wave whose delivery was asked for
-    people: int = 0
-    until: int | None = None  # from then on nothing of it can leave any more, by our reckoning
-
-
 def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
-    """Set a ramp up, in the name of who does it; its first wave starts at the next tick."""
+    """Set a ramp up, in the name of who does it; its first wave starts at the next time of its cron, or by hand."""
     actor.require("deliver")
     require_slug(new.slug, field="ramp's name")
     require_one_line(new.name or new.slug, field="name", limit=MAX_NAME)
@@ -86,7 +85,7 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
             list=new.list,
             audience_id=audience["id"],
             plan=new.plan,
-            filters=dict(new.filters),
+            filters=_filters(unit, new.filters),
             seed=wiring.chance.token(16),
             source_campaign=source.id,
             source_revision=source.revision,
@@ -105,7 +104,10 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
             now=0,
         )
         if not unit.ramps.create(ramp):
-            raise Conflict(f"There is a ramp {new.slug} already.", todo="Choose another name.")
+            raise Conflict(
+                f"There is a ramp {new.slug} already, or one was set up on this audience just now.",
+                todo="ramps list shows which.",
+            )
         for one in excluded:
             unit.ramps.exclude(ramp.id, one.id)
         if new.previous_broadcast is not None:
@@ -120,8 +122,35 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
             )
         unit.ramps.log(ramp.id, "set_up", actor=actor.name, tiers=list(new.plan.tiers))
         unit.events.add("ramp_set_up", campaign_id=None, actor=actor.name, ramp=ramp.slug)
-        queue_tick(wiring, unit, unit.ramps.get(ramp.id))
+        if new.cron is not None:
+            queue_tick(wiring, unit, ramp.id)
         return unit.ramps.get(ramp.id)
+
+
+def _filters(unit: Unit, filters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return whom a ramp picks, with the audiences that it leaves out by their number; raise `InvalidInput`."""
+    attributes, locale = filters.get("attributes") or {}, filters.get("locale") or None
+    bad = [
+        name
+        for name, value in attributes.items()
+        if not _ATTRIBUTE.fullmatch(name) or not isinstance(value, str) or len(value) > MAX_VALUE
+    ]
+    if bad or len(attributes) > MAX_FILTERS or set(filters) - {"attributes", "locale", "not_in"}:
+        raise InvalidInput(
+            f"A filter names an attribute and its value; there are {MAX_FILTERS} at most.",
+            todo="Write one such as plan=free.",
+        )
+    if locale is not None and not _LOCALE.fullmatch(locale):
+        raise InvalidInput("A locale is a language tag.", todo="Write one such as en or pt-BR.")
+    numbers = []
+    for slug in filters.get("not_in") or ():
+        row = {"id": slug} if isinstance(slug, int) else unit.audiences.get(slug)
+        if row is None:
+            raise NotFound(f"There is no audience {slug[:40]!a}.", todo="audiences list shows what there is.")
+        numbers.append(row["id"])
+    if len(numbers) > MAX_FILTERS:
+        raise InvalidInput(f"At most {MAX_FILTERS} audiences are left out.", todo="Merge some of them.")
+    return {"attributes": dict(attributes), "locale": locale, "not_in": numbers}
 
 
 def _require_previous(new: NewRamp) -> None:
@@ -154,7 +183,11 @@ def pause(wiring: Wiring, ref: str, *, actor: Actor, reason: str) -> Stopped:
 
 
 def abort(wiring: Wiring, ref: str, *, actor: Actor, reason: str) -> Stopped:
-    """End a ramp for good. Its open wave is written off, unless a request of it is unresolved: then as it went."""
+    """End a ramp for good. Its open wave is written off, unless a request of it is unresolved: then as it went.
+
+    Its draft is made unsendable where the provider can; elsewhere it stays, and only a person could send it.
+    """
+    written_off: list[Wave] = []
 
     def end(unit: Unit, ramp: Ramp) -> bool:
         if not unit.ramps.end(ramp.id, "aborted"):
@@ -162,9 +195,24 @@ def abort(wiring: Wiring, ref: str, *, actor: Actor, reason: str) -> Stopped:
         for wave in unit.waves.of_ramp(ramp.id):
             if wave.closed is None and unit.waves.discard(wave):
                 unit.ramps.log(ramp.id, "wave_discarded", wave_id=wave.id, actor=actor.name)
+                written_off.append(wave)
         return True
 
-    return _stop(wiring, ref, actor, reason, "aborted", end)
+    stopped = _stop(wiring, ref, actor, reason, "aborted", end)
+    for wave in written_off:
+        _retire_draft(wiring, wave, actor)
+    return stopped
+
+
+def _retire_draft(wiring: Wiring, wave: Wave, actor: Actor) -> None:
+    if wave.campaign_id is None:
+        return
+    with suppress(Refusal):  # the ramp is over all the same, and its log says whether the draft is
+        with wiring.store.reading() as unit:
+            dossier = unit.campaigns.get(wave.campaign_id)
+        require_unsendable(wiring, dossier, actor)
+        with wiring.store.unit() as unit:
+            unit.ramps.log(wave.ramp_id, "draft_retired", wave_id=wave.id, actor=actor.name)
 
 
 def _stop(  # noqa: PLR0917  the facts of one change
@@ -182,20 +230,6 @@ def _stop(  # noqa: PLR0917  the facts of one change
         unit.ramps.log(ramp.id, what, actor=actor.name, reason=reason, leaving=stopped.people)
         unit.events.add(f"ramp_{what}", campaign_id=None, actor=actor.name, ramp=ramp.slug, reason=reason)
         return stopped
-
-
-def unstoppable(unit: Unit, ramp: Ramp) -> Stopped:
-    """Return the delivery that was asked for already, and until when it may still leave."""
-    for wave in unit.waves.of_ramp(ramp.id):
-        if wave.campaign_id is None:
-            continue
-        dossier = unit.campaigns.get(wave.campaign_id)
-        attempt = dossier.attempt
-        if attempt is not None and attempt.operation.value in ("send", "schedule"):
-            return Stopped(wave.label, wave.verified or wave.picked, attempt.window_end)
-        if dossier.campaign.state is State.SENDING:
-            return Stopped(wave.label, wave.verified or wave.picked, None)
-    return Stopped()
 
 
 def resume(wiring: Wiring, ref: str, *, actor: Actor, reason: str) -> None:
@@ -234,6 +268,7 @@ def set_thresholds(
     actor.require("operate")
     require_reason(reason)
     with wiring.store.unit() as unit:
+        unit.ramps.hold(unit.ramps.get(ref).id)
         ramp = unit.ramps.get(ref)
         plan = require_plan(replace(ramp.plan, thresholds=thresholds), allow_small_tiers=small)
         if not unit.ramps.set_plan(ramp.id, plan):
@@ -264,10 +299,14 @@ def clear_gate(wiring: Wiring, ref: str, *, actor: Actor, reason: str) -> None:
     actor.require("operate")
     require_reason(reason)
     with wiring.store.unit() as unit:
+        unit.ramps.hold(unit.ramps.get(ref).id)
         ramp = unit.ramps.get(ref)
         waves = [wave for wave in unit.waves.of_ramp(ramp.id) if wave.sent_at is not None]
-        total = sum((wave.figures for wave in waves), Figures())
-        if ramp.facts.gate_tripped_at is None or not unit.ramps.clear_gate(ramp, total_waived=total):
+        others = [wave for wave in waves if wave.verdict not in (Verdict.TRIPPED, Verdict.WAIVED)]
+        total = sum((wave.figures for wave in others), Figures())
+        # What the waves that are waived now did no longer counts in the total, so what is left may still be too bad.
+        waived = total if judge(total, ramp.plan.thresholds) is Verdict.TRIPPED else None
+        if ramp.facts.gate_tripped_at is None or not unit.ramps.clear_gate(ramp, total_waived=waived):
             raise InvalidState(
                 f"The gate of {ramp.slug} isn't tripped.", todo=f"ramps status {ramp.slug} says more."
             )
@@ -285,6 +324,7 @@ def waive(wiring: Wiring, ref: str, label: str, *, actor: Actor, reason: str) ->
     actor.require("operate")
     require_reason(reason)
     with wiring.store.unit() as unit:
+        unit.ramps.hold(unit.ramps.get(ref).id)
         ramp = unit.ramps.get(ref)
         wave = wave_named(unit, ramp, label)
         if not unit.waves.waive(wave.id, wave.figures):
@@ -293,6 +333,11 @@ def waive(wiring: Wiring, ref: str, label: str, *, actor: Actor, reason: str) ->
             )
         if ramp.facts.needs_operator == "stats_missing":
             unit.ramps.operator_done(ramp.id, "stats_missing")
+            if any(one.closed is None and one.failed is not None for one in unit.waves.of_ramp(ramp.id)):
+                unit.ramps.need_operator(
+                    ramp.id, "wave_failed"
+                )  # it failed while the figures stood in its way
+            wake_open_wave(wiring, unit, ramp)
         unit.ramps.log(ramp.id, "wave_waived", wave_id=wave.id, actor=actor.name, reason=reason)
         unit.events.add(
             "ramp_wave_waived", campaign_id=None, actor=actor.name, ramp=ramp.slug, wave=label, reason=reason

@@ -147,7 +147,7 @@ def take_reading(provider: Reader, dossier: Dossier) -> Reading | Refused | Ambi
         )
     found = provider.find_by_token(
         dossier.stem,
-        since_ms=campaign.created_at - SEARCH_SINCE_MS,
+        since_ms=dossier.since - SEARCH_SINCE_MS,
         audience=campaign.audience,
         limit_ms=READ_LIMIT_MS,
     )

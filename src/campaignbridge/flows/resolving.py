@@ -58,9 +58,18 @@ class Ruling:
 
 
 def resolve(
-    wiring: Wiring, campaign_id: str, *, actor: Actor, ruling: Ruling, expected_version: int | None = None
+    wiring: Wiring,
+    campaign_id: str,
+    *,
+    actor: Actor,
+    ruling: Ruling,
+    expected_version: int | None = None,
+    while_checked: bool = False,
 ) -> State:
-    """Settle a campaign by hand; return its new state."""
+    """Settle a campaign by hand; return its new state.
+
+    `while_checked`: also while its watch still reads, since a person has seen more. Never inside a settle window.
+    """
     actor.require("admin")
     require_one_line(ruling.evidence, field="evidence", limit=500)
     if ruling.verdict is Verdict.STOPPED and not (ruling.mailed or 0) > 0:
@@ -68,7 +77,7 @@ def resolve(
     with working_on(wiring, campaign_id, "resolve", actor=actor.name, also=nothing_else) as work:
         dossier = work.dossier
         dossier.campaign.require_version(expected_version)
-        target = _target(dossier, ruling)
+        target = _target(dossier, ruling, while_checked=while_checked)
         if ruling.verdict is Verdict.NOT_SENT:
             _make_unsendable(work.held, dossier)
         with wiring.store.unit() as unit:
@@ -102,9 +111,9 @@ def acknowledge(
         )
 
 
-def _target(dossier: Dossier, ruling: Ruling) -> State:
+def _target(dossier: Dossier, ruling: Ruling, *, while_checked: bool) -> State:
     campaign, attempt = dossier.campaign, dossier.attempt
-    if campaign.stopped_reason is None and campaign.flag != "watch_failed":
+    if not while_checked and campaign.stopped_reason is None and campaign.flag != "watch_failed":
         raise InvalidState(
             "Checks of this campaign have not stopped: the provider's own record may still decide.",
             todo=f"campaigns reconcile {campaign.id} reads it now.",

@@ -34,6 +34,7 @@ from campaignbridge.domain.provider import (
     Refused,
     RemoteStatus,
 )
+from campaignbridge.domain.ramp import Run
 from campaignbridge.domain.remote import RemoteCampaign
 from campaignbridge.flows.finding import require
 from campaignbridge.flows.guard import is_account_of, known_remote
@@ -55,13 +56,25 @@ class Retired:
     state: State
 
 
-def retire(wiring: Wiring, campaign_id: str, *, actor: Actor, expected_version: int | None = None) -> Retired:
-    """Make the campaign's draft unsendable; it is approved again, without a draft, or stays what it was."""
+def retire(
+    wiring: Wiring,
+    campaign_id: str,
+    *,
+    actor: Actor,
+    expected_version: int | None = None,
+    run: Run | None = None,
+) -> Retired:
+    """Make the campaign's draft unsendable; it is approved again, without a draft, or stays what it was.
+
+    `run`: for a wave's campaign, by its step.
+    """
     actor.require("deliver")
     with working_on(wiring, campaign_id, "retire", actor=actor.name, also=nothing_else) as work:
         dossier = work.dossier
         campaign = dossier.campaign
         try:
+            if run is None:
+                campaign.require_free()
             campaign.require_settled()
             campaign.require_version(expected_version)
             campaign.require_state(*sorted(EDITABLE), State.PROVIDER_DRAFT, doing="have its draft retired")
@@ -109,6 +122,23 @@ def make_unsendable(held: Held, dossier: Dossier, provider: Provider, *, ruled: 
             assert_never(outcome)
     _require_nobody_mailed(held, provider, dossier, remote.remote_id)
     return True
+
+
+def require_unsendable(wiring: Wiring, dossier: Dossier, actor: Actor) -> None:
+    """Make a wave's draft unsendable for good: by retiring it, or, where that can't be, by reading that it is gone.
+
+    What its requests came to is settled, and a person answers for it. Raises when it may have gone.
+    """
+    if dossier.remote is None or dossier.remote.remote_id is None:
+        return
+    with working_on(wiring, dossier.campaign.id, "retire", actor=actor.name, also=nothing_else) as work:
+        work.dossier.campaign.require_settled()
+        provider = wiring.open_provider(dossier.connection)
+        if not make_unsendable(work.held, work.dossier, provider, ruled=True):
+            raise InvalidState(
+                f"{provider.label} shows no draft any more: this wave may have gone.",
+                todo=f"See what happened there: campaigns reconcile {dossier.campaign.id}",
+            )
 
 
 def names_somebody(provider: Reader, remote_id: str) -> bool | Refused | Ambiguous:

@@ -8,9 +8,9 @@ from campaignbridge.store.unit import Unit
 TICK, STEP = "ramp_tick", "wave_step"
 
 
-def queue_tick(wiring: Wiring, unit: Unit, ramp: Ramp, *, in_ms: int = 0) -> None:
-    """Queue a ramp's next tick; an earlier one that is queued stays."""
-    unit.jobs.enqueue(wiring.new_id("job"), tick_request(ramp.id), delay_ms=in_ms)
+def queue_tick(wiring: Wiring, unit: Unit, ramp_id: str) -> None:
+    """Have a ramp tick at the next time of its cron."""
+    unit.jobs.enqueue(wiring.new_id("job"), tick_request(ramp_id))
 
 
 def queue_step(wiring: Wiring, unit: Unit, wave_id: str, run_id: str, *, in_ms: int = 0) -> None:
@@ -26,8 +26,8 @@ def wake_open_wave(wiring: Wiring, unit: Unit, ramp: Ramp) -> None:
 
 
 def tick_request(ramp_id: str) -> Request:
-    """Return the job that ticks one ramp; one unfinished at a time."""
-    return Request(type=TICK, target=f"ramp:{ramp_id}", max_attempts=50)
+    """Return the job that ticks one ramp; one unfinished at a time. Its first run only finds out when."""
+    return Request(type=TICK, target=f"ramp:{ramp_id}", payload={"planned": False}, max_attempts=50)
 
 
 def step_request(wave_id: str, run_id: str) -> Request:

@@ -4,30 +4,39 @@ Whoever was pushed counts as in the segment until the member list says otherwise
 wave is taken out. A push without an answer may land later, so its list isn't believed before its window is over.
 """
 
+import hashlib
 from collections.abc import Iterable
-from dataclasses import replace
+from dataclasses import dataclass
 from typing import TypeVar, assert_never
 
-from campaignbridge.domain.audience import Unusable, address_of
+from campaignbridge.domain.audience import Suppressed, Unusable, address_of
 from campaignbridge.domain.job import Done, JobOutcome
-from campaignbridge.domain.ledger import DIAL_LIMIT_MS, MUTATION_LIMIT_MS, READ_LIMIT_MS, SETTLE_MS
+from campaignbridge.domain.ledger import (
+    DIAL_LIMIT_MS,
+    FIRST_BYTE_MS,
+    MUTATION_LIMIT_MS,
+    READ_LIMIT_MS,
+    SETTLE_MS,
+    token_stem,
+)
 from campaignbridge.domain.provider import (
     Accepted,
     Ambiguous,
     ContactResult,
-    FoundSegment,
     Listing,
     Member,
     NewContact,
     Outcome,
     Pushed,
     Refused,
+    RemoteStatus,
 )
 from campaignbridge.domain.ramp import Step, Wave
+from campaignbridge.flows.handoff import SEARCH_SINCE_MS, best
 from campaignbridge.flows.refusals import not_reached, refused, unreadable
 from campaignbridge.flows.wave_run import Halt, WaveRun
 from campaignbridge.ports import Provider
-from campaignbridge.store.assignments import TOP, Candidate
+from campaignbridge.store.assignments import TOP, Assigned, Candidate
 
 T = TypeVar("T")
 PUSH_LIMIT_MS = 60_000
@@ -41,8 +50,7 @@ def pick(going: WaveRun) -> JobOutcome:
     """Assign the next people, in one statement; too few of them need a person before anything exists elsewhere."""
     ramp, wave = going.ramp, going.wave
     with going.writing() as unit:
-        start = int(ramp.seed.encode().hex()[:15], 16) % TOP
-        picked = unit.assignments.pick(ramp, wave, start=start, most=wave.requested)
+        picked = unit.assignments.pick(ramp, wave, start=place_of(ramp.seed), most=wave.requested)
         if not picked:
             if not unit.waves.discard(wave):
                 raise Halt
@@ -52,28 +60,44 @@ def pick(going: WaveRun) -> JobOutcome:
             return Done()
         going.advance(unit, Step.PICKED, picked=picked)
         if ramp.plan.underfilled(requested=wave.requested, picked=picked) and wave.underfilled_by is None:
-            unit.waves.fail(going.run, "pool_drained")
             unit.ramps.need_operator(ramp.id, "pool_drained")
+            unit.waves.fail(going.run, "pool_drained")
             unit.ramps.log(ramp.id, "pool_drained", wave_id=wave.id, picked=picked, requested=wave.requested)
             return Done()
     return going.go_on()
 
 
+def place_of(seed: str) -> int:
+    """Return where in the audience's circle a ramp begins: anywhere, as its seed says."""
+    return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big") % TOP
+
+
 def make_segment(going: WaveRun) -> JobOutcome:
-    """Find the segment by its name, or make it; the oldest of that name is ours, others are never used."""
+    """Find the segment by its name, or make it; the oldest of that name is ours, others are never used.
+
+    A store that was restored may have forgotten that this wave went. So the provider is first asked for a campaign of
+    it: whoever is in that one's segment was mailed.
+    """
     provider = going.wiring.open_provider(going.connection())
     name = going.segment_name
     found = _value(provider, provider.find_segment(name, audience=going.container, limit_ms=READ_LIMIT_MS))
-    if found.items:
-        return _adopt(going, provider, found.items[0])
     if not found.complete:
         raise unreadable(provider, Ambiguous(reason="incomplete_list"))
+    born = [one.created_ms for one in found.items if one.created_ms is not None]
+    since = min([going.wave.since, *born])
+    went = _segment_that_went(going, provider, since)
+    if went is not None:
+        return _adopt(going, provider, went, since=since, went=True)
+    if found.items:
+        return _adopt(going, provider, found.items[0].ref, since=since, went=False)
     line = provider.dial(limit_ms=DIAL_LIMIT_MS)
     if isinstance(line, Refused):
         raise not_reached(provider, line)
     try:
         with going.writing() as unit:
             going.require(unit, need_ms=MUTATION_LIMIT_MS + MARGIN_MS)
+            if not unit.waves.ask(going.run):
+                raise Halt
         made = provider.create_segment(line, name, audience=going.container, limit_ms=MUTATION_LIMIT_MS)
     finally:
         line.close()
@@ -83,23 +107,49 @@ def make_segment(going: WaveRun) -> JobOutcome:
     return going.go_on()
 
 
-def _adopt(going: WaveRun, provider: Provider, segment: FoundSegment) -> JobOutcome:
-    """Take over a segment that is there already: whoever is in it is this wave's, whatever was picked."""
-    members = _members(provider, segment.ref)
-    identities = [identity for identity in map(_identity, members) if identity is not None]
+def _segment_that_went(going: WaveRun, provider: Provider, since: int) -> str | None:
+    """Return the segment of a campaign of this very wave that is more than a draft at the provider."""
+    with going.wiring.store.reading() as unit:
+        installation = unit.installation()
+    assert installation is not None, "a store that is in use has its installation"
+    stem = token_stem(installation, f"{going.ramp.slug}.{going.wave.label}")
+    listed = _value(
+        provider,
+        provider.find_by_token(
+            stem, since_ms=since - SEARCH_SINCE_MS, audience=going.container, limit_ms=READ_LIMIT_MS
+        ),
+    )
+    if not listed.complete:
+        raise unreadable(provider, Ambiguous(reason="incomplete_list"))
+    first = best(tuple(one for one in listed.found if one.status is not RemoteStatus.DRAFT))
+    if first is None:
+        return None
+    return _value(provider, provider.inspect(first.remote_id, limit_ms=READ_LIMIT_MS)).audience
+
+
+def _adopt(going: WaveRun, provider: Provider, segment: str, *, since: int, went: bool) -> JobOutcome:
+    """Take over a segment that is there already: whoever is in it is this wave's, whatever was picked.
+
+    If it went, nobody else is; its campaign is found, and adopted as what it is, by the handoff.
+    """
+    members = _members(provider, segment)
+    identities = [_identity(member) for member in members]
     with going.writing() as unit:
-        if identities:
-            unit.assignments.adopt(going.ramp, going.wave, identities)
-            unit.assignments.confirm(
-                going.wave.id,
-                [
-                    one.contact_id
-                    for one in unit.assignments.members(going.wave.id)
-                    if one.identity in set(identities)
-                ],
-            )
-        going.advance(unit, Step.SEGMENT_CREATED, segment_id=segment.ref)
-        unit.ramps.log(going.ramp.id, "segment_adopted", wave_id=going.wave.id, members=len(members))
+        if not unit.waves.keep_segment(going.run, segment, since=since):
+            raise Halt
+        unit.assignments.adopt(going.ramp, going.wave, identities)
+        if went:
+            there = set(identities)
+            others = [
+                one.contact_id for one in unit.assignments.members(going.wave.id) if one.identity not in there
+            ]
+            unit.assignments.release(going.wave.id, others, code="not_in_segment")
+            going.advance(unit, Step.VERIFIED, verified=max(1, len(members)))
+        else:
+            going.advance(unit, Step.SEGMENT_CREATED)
+        unit.ramps.log(
+            going.ramp.id, "segment_adopted", wave_id=going.wave.id, members=len(members), went=went
+        )
     return going.go_on()
 
 
@@ -117,11 +167,16 @@ def push(going: WaveRun) -> JobOutcome:
         return going.go_on()
     if not chunk:
         return going.later(max(1_000, (due or 0) - wave.now))
+    checked = going.wiring.clock.mark()
     with going.writing() as unit:
         going.require(unit, need_ms=PUSH_LIMIT_MS + MARGIN_MS)
-        until = unit.waves.start_push(going.run, limit_ms=PUSH_LIMIT_MS)
+        until = unit.waves.start_push(going.run, limit_ms=FIRST_BYTE_MS + PUSH_LIMIT_MS)
         if until is None:
             raise Halt
+    if going.wiring.clock.since_ms(checked) > FIRST_BYTE_MS:
+        return going.later(
+            0
+        )  # frozen meanwhile: what is announced would be over before the last contact left
     assert wave.segment_id is not None, "the segment was made before"
     people = tuple(NewContact(one.email, _fields(one)) for one in chunk)
     pushed = provider.add_contacts(wave.segment_id, people, limit_ms=PUSH_LIMIT_MS)
@@ -177,32 +232,58 @@ def verify(going: WaveRun) -> JobOutcome:
     if landing is not None:
         return going.later(landing + SETTLE_MS - wave.now)
     provider = going.wiring.open_provider(going.connection())
-    assert wave.segment_id is not None, "the segment was made before"
-    there = {identity: one for one in _members(provider, wave.segment_id) if (identity := _identity(one))}
-    with going.wiring.store.reading() as unit:
-        ours = {one.identity: one for one in unit.assignments.members(wave.id)}
-    strangers = [there[identity].address for identity in there.keys() - ours.keys()]
-    if strangers:
-        return _take_out(going, provider, strangers)
-    missing = [ours[identity] for identity in ours.keys() - there.keys()]
-    if missing and going.tries < LAG_ROUNDS:
-        return _again(going, LAG_MS)
-    twice = [one for one in missing if one.tries > 1]
-    once = [one for one in missing if one.tries <= 1]
+    listed = compare(going, provider)
+    if isinstance(listed, Seen) and listed.missing and going.tries < LAG_ROUNDS:
+        return going.once_more(LAG_MS)
+    if not isinstance(listed, Seen):
+        return listed
+    twice = [one.contact_id for one in listed.missing if one.tries > 1]
+    once = [one.contact_id for one in listed.missing if one.tries <= 1]
     with going.writing() as unit:
-        unit.assignments.release(wave.id, [one.contact_id for one in twice], code="not_in_segment")
-        unit.assignments.push_again(wave.id, [one.contact_id for one in once])
-        unit.assignments.confirm(
-            wave.id, [ours[identity].contact_id for identity in ours.keys() & there.keys()]
-        )
+        unit.assignments.release(wave.id, twice, code="not_in_segment")
+        unit.assignments.push_again(wave.id, once)
+        unit.assignments.confirm(wave.id, listed.there)
         if once:
             going.advance(unit, Step.SEGMENT_CREATED)
             return going.go_on()
-        mailable = sum(1 for identity in ours.keys() & there.keys() if there[identity].mailable)
-        if mailable:
-            going.advance(unit, Step.VERIFIED, verified=mailable)
+        if listed.there:
+            going.advance(unit, Step.VERIFIED, verified=len(listed.there))
             return going.go_on()
     return going.fail("nobody_in_segment")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A segment without strangers, by its member list."""
+
+    there: list[int]  # contacts of the wave who are in it and would be mailed
+    missing: list[Assigned]
+
+
+def compare(going: WaveRun, provider: Provider) -> Seen | JobOutcome:
+    """Compare the member list with ours; take out whoever isn't the wave's, and then come back to look again.
+
+    Who left at the provider isn't the wave's any more, and is suppressed.
+    """
+    wave = going.wave
+    assert wave.segment_id is not None, "the segment was made before"
+    there = {_identity(one): one for one in _members(provider, wave.segment_id)}
+    with going.wiring.store.reading() as unit:
+        ours = {one.identity: one for one in unit.assignments.members(wave.id)}
+    gone = [identity for identity in there.keys() & ours.keys() if not there[identity].mailable]
+    if gone:
+        with going.writing() as unit:
+            unit.assignments.leave(wave.id, [ours.pop(identity).contact_id for identity in gone])
+            left = [identity for identity in gone if there[identity].left]
+            unit.suppressions.add(left, reason=Suppressed.UNSUBSCRIBE, source="provider")
+            unit.ramps.log(going.ramp.id, "left_released", wave_id=wave.id, people=len(gone))
+    strangers = [there[identity].address for identity in there.keys() - ours.keys()]
+    if strangers:
+        return _take_out(going, provider, strangers)
+    return Seen(
+        there=[ours[identity].contact_id for identity in ours.keys() & there.keys()],
+        missing=[ours[identity] for identity in ours.keys() - there.keys()],
+    )
 
 
 def _still_landing(wave: Wave) -> int | None:
@@ -211,13 +292,11 @@ def _still_landing(wave: Wave) -> int | None:
     return until if until is not None and wave.now < until + SETTLE_MS else None
 
 
-def _again(going: WaveRun, ms: int) -> JobOutcome:
-    return replace(going, tries=going.tries + 1).later(ms)
-
-
 def _take_out(going: WaveRun, provider: Provider, addresses: list[str]) -> JobOutcome:
     """Take people out of the segment who are not this wave's, a chunk at a time; then look again."""
     assert going.wave.segment_id is not None, "the segment was made before"
+    if going.tries >= LAG_ROUNDS + -(-len(addresses) // provider.push_chunk):
+        return going.fail("strangers_in_segment")
     with going.writing() as unit:
         going.require(unit, need_ms=PUSH_LIMIT_MS + MARGIN_MS)
         unit.ramps.log(going.ramp.id, "strangers_removed", wave_id=going.wave.id, people=len(addresses))
@@ -226,9 +305,7 @@ def _take_out(going: WaveRun, provider: Provider, addresses: list[str]) -> JobOu
     )
     if isinstance(done.ended_by, Refused):
         raise refused(provider, done.ended_by, None)
-    if going.tries >= LAG_ROUNDS + len(addresses) // provider.push_chunk:
-        return going.fail("strangers_in_segment")
-    return _again(going, LAG_MS)
+    return going.once_more(LAG_MS)
 
 
 def _members(provider: Provider, segment: str) -> tuple[Member, ...]:
@@ -238,7 +315,7 @@ def _members(provider: Provider, segment: str) -> tuple[Member, ...]:
     return listed.items
 
 
-def _identity(member: Member) -> str | None:
+def _identity(member: Member) -> str:
     try:
         return address_of(member.address).identity
     except Unusable:

@@ -35,7 +35,9 @@ class WaveRun:
         """The deterministic name under which a lost segment is found."""
         with self.wiring.store.reading() as unit:
             installation = unit.installation()
-        return f"{installation}-{self.ramp.slug}-{self.wave.label}"
+        return (
+            f"{installation}.{self.ramp.slug}.{self.wave.label}"  # no dots within: two waves never share it
+        )
 
     @property
     def container(self) -> str:
@@ -51,10 +53,11 @@ class WaveRun:
 
     @contextmanager
     def writing(self) -> Iterator[Unit]:
-        """Open a transaction in which the job is ours until it ends; raise `Halt` otherwise."""
+        """Open a transaction that keeps job and ramp until it ends; raise `Halt` when the job isn't ours."""
         with self.wiring.store.unit() as unit:
             if not unit.waves.hold(self.run):
                 raise Halt
+            unit.ramps.hold(self.ramp.id)
             yield unit
 
     def require(self, unit: Unit, *, need_ms: int) -> None:
@@ -79,17 +82,21 @@ class WaveRun:
 
     def provider_failed(self, failed: ProviderFailed) -> JobOutcome:
         """Try again what may pass, with longer and longer waits; call for an operator when it doesn't."""
-        told = failed.facts.get("provider") or {}
+        told = failed.facts.get("provider") or {"retryable": True}  # say a listing that wasn't whole
         if told.get("retryable", False) and self.tries < MOST_TRIES:
             wait_ms = max(1000 * int(told.get("retry_after") or 0), after_misses(self.tries + 1))
             return Again(after_ms=wait_ms, payload={"run": self.run.run_id, "tries": self.tries + 1})
         return self.fail(str(told.get("code") or "provider_failed"))
 
+    def once_more(self, ms: int) -> JobOutcome:
+        """Run this step again after a while, as one more try of it."""
+        return Again(after_ms=ms, payload={"run": self.run.run_id, "tries": self.tries + 1})
+
     def fail(self, reason: str) -> JobOutcome:
         """Mark the wave as failed, recoverably, and call for an operator."""
         with self.writing() as unit:
+            unit.ramps.need_operator(self.ramp.id, "wave_failed")
             if not unit.waves.fail(self.run, reason):
                 raise Halt
-            unit.ramps.need_operator(self.ramp.id, "wave_failed")
             unit.ramps.log(self.ramp.id, "wave_failed", wave_id=self.wave.id, reason=reason)
         return Done()

@@ -71,9 +71,15 @@ def run_step(wiring: Wiring, job: Job) -> JobOutcome:
     run = Run(ramp.id, wave.id, run_id, job.id, job.fence, job.holder)
     going = WaveRun(wiring, ramp, wave, run, tries=int(job.payload.get("tries") or 0))
     try:
-        return STEPS[wave.step](going)
+        return _take(going)
     except Halt:
         return _displaced(wiring, ramp, wave)
+
+
+def _take(going: WaveRun) -> JobOutcome:
+    """Take the step; say what follows from a refusal."""
+    try:
+        return STEPS[going.wave.step](going)
     except (Locked, InProgress) as wait:
         return going.later(1000 * int(wait.facts.get("retry_after") or 1))
     except (Conflict, LeaseLost, StoreGone, Unconfirmed):

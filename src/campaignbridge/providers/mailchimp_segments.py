@@ -80,7 +80,9 @@ def members(turn: Turn) -> Outcome[Listing[Member]]:
     for row in rows.value.items:
         address, status = text(row, "email_address"), text(row, "status")
         if "@" in address and status:
-            people[address.lower()] = Member(address, mailable=status == "subscribed")
+            people[address.lower()] = Member(
+                address, mailable=status == "subscribed", left=status == "unsubscribed"
+            )
     complete = rows.value.complete and len(people) == len(rows.value.items)
     return Accepted(Listing(tuple(people.values()), complete))
 

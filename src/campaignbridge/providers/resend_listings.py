@@ -146,7 +146,7 @@ def members(segment: str, *, most: int) -> Collection[Member]:
         address, left = text(row, "email"), row.get("unsubscribed")
         if not _ADDRESS.fullmatch(address) or not isinstance(left, bool):
             return None
-        return Member(address, mailable=not left)
+        return Member(address, mailable=not left, left=left)
 
     return Collection("/contacts", read, {"segment_id": segment}, most)
 

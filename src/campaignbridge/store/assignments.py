@@ -42,7 +42,7 @@ class Assignments:
         The order is the audience's own circle, entered at `start`, which the ramp's seed says.
         """
         picked = 0
-        for from_lot, until_lot in ((start, TOP - 1), (0, start)):
+        for from_lot, until_lot in ((start, TOP - 1), (0, start - 1)):
             if picked < most:
                 picked += self._tx.run(
                     "assignments.pick",
@@ -118,6 +118,10 @@ class Assignments:
     def push_again(self, wave_id: str, contacts: Iterable[int]) -> None:
         """Have people pushed once more who should be in the segment and aren't."""
         self._each("assignments.push_again", wave_id, contacts)
+
+    def leave(self, wave_id: str, contacts: Iterable[int]) -> None:
+        """Record that people can't be mailed at the provider: they left there, or never were subscribed."""
+        self._each("assignments.leave", wave_id, contacts)
 
     def confirm(self, wave_id: str, contacts: Iterable[int]) -> None:
         """Record that people are in the segment by its member list."""

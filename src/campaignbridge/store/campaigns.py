@@ -38,6 +38,12 @@ class Dossier:
         return token_stem(self.installation, f"{wave.ramp}.{wave.label}" if wave else self.campaign.id)
 
     @property
+    def since(self) -> int:
+        """From when on something of it may exist at the provider; a wave's, from before the store was restored."""
+        wave = self.campaign.wave
+        return min(self.campaign.created_at, wave.since) if wave else self.campaign.created_at
+
+    @property
     def token(self) -> str:
         """The token in the remote title: never the attempt's, so that a forgotten decision is found."""
         return f"{self.stem}.g{self.campaign.generation}"
@@ -363,8 +369,14 @@ def _campaign_of(row: Row) -> Campaign:
         flag=row["flag"],
         state_changed_at=row["state_changed_at"],
         created_at=row["created_at"],
-        wave=WaveOf(row["wave_id"], row["ramp_slug"], row["wave_label"]) if row["wave_id"] else None,
+        wave=_wave_of(row),
     )
+
+
+def _wave_of(row: Row) -> WaveOf | None:
+    if not row["wave_id"]:
+        return None
+    return WaveOf(row["wave_id"], row["ramp_slug"], row["wave_label"], row["wave_since"])
 
 
 def _open_attempt_of(row: Row) -> Attempt | None:

@@ -17,7 +17,7 @@ class Ramps:
         self._tx = tx
 
     def create(self, ramp: Ramp) -> bool:
-        """Create a ramp; False when its slug is taken. Its facts and times are the store's."""
+        """Create a ramp; False when its slug is taken, or its audience has one. Its facts and times are the store's."""
         return (
             self._tx.run(
                 "ramps.create",
@@ -66,6 +66,18 @@ class Ramps:
         """Return the ramps that mailed anybody of this audience."""
         return [row["slug"] for row in self._tx.all("ramps.mailed_before", audience_id=audience_id)]
 
+    def hold(self, ramp_id: str) -> None:
+        """Keep the ramp's row until this transaction ends; whatever changes its waves does so first."""
+        self._tx.run("ramps.hold", id=ramp_id)
+
+    def rotate(self, ramp_id: str) -> None:
+        """Give the next wave a fresh label."""
+        self._tx.run("ramps.rotate", id=ramp_id)
+
+    def without_tick(self, *, most: int) -> list[str]:
+        """Return ramps that should tick by themselves and have no job that does it."""
+        return [row["id"] for row in self._tx.all("ramps.without_tick", most_literal=most)]
+
     def pause(self, ramp_id: str) -> bool:
         """Pause; False when it is paused or has ended."""
         return self._tx.run("ramps.pause", id=ramp_id) == 1
@@ -82,14 +94,14 @@ class Ramps:
         """Trip the gate, with the figures; False when it is tripped already."""
         return self._tx.run("ramps.trip", id=ramp_id, figures=json.dumps(figures, sort_keys=True)) == 1
 
-    def clear_gate(self, ramp: Ramp, *, total_waived: Figures) -> bool:
+    def clear_gate(self, ramp: Ramp, *, total_waived: Figures | None) -> bool:
         """Clear the gate that was looked at; False when somebody was faster."""
         return (
             self._tx.run(
                 "ramps.clear_gate",
                 id=ramp.id,
                 tripped_at=ramp.facts.gate_tripped_at,
-                total_waived=json.dumps(asdict(total_waived)),
+                total_waived=json.dumps(asdict(total_waived)) if total_waived else None,
             )
             == 1
         )
@@ -103,10 +115,8 @@ class Ramps:
         return self._tx.run("ramps.operator_done", id=ramp_id, reason=reason) == 1
 
     def set_plan(self, ramp_id: str, plan: Plan) -> bool:
-        """Change thresholds or offset; False when it has ended."""
-        return (
-            self._tx.run("ramps.set_plan", id=ramp_id, plan=_plan_text(plan), label_offset=plan.offset) == 1
-        )
+        """Change the thresholds; False when it has ended."""
+        return self._tx.run("ramps.set_plan", id=ramp_id, plan=_plan_text(plan)) == 1
 
     def allow(self, run: Run, *, need_ms: int) -> bool:
         """Hold ramp and job for a wave's delivery; False when anything stands against it."""

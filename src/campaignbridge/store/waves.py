@@ -93,9 +93,13 @@ class Waves:
             segment_id=segment_id,
         )
 
-    def keep_segment(self, run: Run, segment_id: str) -> bool:
-        """Store the marker of a segment; False when another run has the wave."""
-        return self._of_run("waves.keep_segment", run, segment_id=segment_id)
+    def ask(self, run: Run) -> bool:
+        """Store the marker that the segment is asked for; False when another run has the wave."""
+        return self._of_run("waves.ask", run)
+
+    def keep_segment(self, run: Run, segment_id: str, *, since: int) -> bool:
+        """Store the marker of a segment that was found with people in it; False when another run has the wave."""
+        return self._of_run("waves.keep_segment", run, segment_id=segment_id, since=since)
 
     def start_push(self, run: Run, *, limit_ms: int) -> int | None:
         """Announce that contacts may land from now on; return until when, or None when another run has the wave."""
@@ -128,9 +132,7 @@ class Waves:
             == 1
         )
 
-    def displace(
-        self, wave: Wave, *, fresh_run: str, step: Step | None = None, underfilled_by: str | None = None
-    ) -> bool:
+    def displace(self, wave: Wave, *, fresh_run: str, underfilled_by: str | None = None) -> bool:
         """Hand an open wave to another run; False when it changed since it was looked at."""
         return (
             self._tx.run(
@@ -138,11 +140,14 @@ class Waves:
                 id=wave.id,
                 run_id=wave.run_id,
                 fresh_run=fresh_run,
-                step=step.value if step else None,
                 underfilled_by=underfilled_by,
             )
             == 1
         )
+
+    def reopen(self, wave: Wave, *, fresh_run: str) -> bool:
+        """Begin an open wave anew under another run; False when it changed, or has a marker."""
+        return self._tx.run("waves.reopen", id=wave.id, run_id=wave.run_id, fresh_run=fresh_run) == 1
 
     def judged(self, wave_id: str, verdict: Verdict, figures: Figures) -> None:
         """Record figures and verdict of a wave that went."""
@@ -190,4 +195,6 @@ def _wave_of(row: Row) -> Wave:
         activity_at=row["activity_at"],
         closed_at=row["closed_at"],
         now=row["now"],
+        since=row["since"],
+        asked_at=row["asked_at"],
     )

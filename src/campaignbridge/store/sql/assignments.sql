@@ -8,7 +8,7 @@ SELECT :wave_id, walk.id, :ramp_id, 'assigned', now_ms()
 FROM (
     SELECT c.id
     FROM contacts c
-    WHERE c.audience_id = :audience_id AND c.lot >= :from_lot AND c.lot < :until_lot AND c.erased_at IS NULL
+    WHERE c.audience_id = :audience_id AND c.lot >= :from_lot AND c.lot <= :until_lot AND c.erased_at IS NULL
         AND NOT EXISTS (SELECT 1 FROM suppressions s WHERE s.identity = c.identity)
         AND NOT EXISTS (SELECT 1 FROM assignments a WHERE a.contact_id = c.id
             AND a.ramp_id = :ramp_id AND a.status IN ('assigned', 'in_segment', 'refused'))
@@ -27,15 +27,20 @@ FROM (
 ) AS walk
 WHERE walk.id IS NOT NULL
 ORDER BY walk.id
-ON CONFLICT DO NOTHING
+ON CONFLICT (wave_id, contact_id) DO UPDATE SET status = 'assigned', code = NULL, tries = 0, try_at = NULL,
+    at = excluded.at
+WHERE assignments.status = 'released'
 
 -- name: adopt
--- A segment that was there already: its members are this wave's, whatever was picked. By the unique identity.
+-- A segment that was there already: its members are this wave's, whatever was picked, but for who is live in another
+-- wave of the ramp. By the unique identity.
 INSERT INTO assignments (wave_id, contact_id, ramp_id, status, at)
 SELECT :wave_id, c.id, :ramp_id, 'in_segment', now_ms()
 FROM contacts c
 WHERE c.audience_id = :audience_id AND c.identity IN (SELECT value FROM json_each(:identities))
-ON CONFLICT DO NOTHING
+    AND NOT EXISTS (SELECT 1 FROM assignments o WHERE o.contact_id = c.id AND o.ramp_id = :ramp_id
+        AND o.wave_id <> :wave_id AND o.status IN ('assigned', 'in_segment'))
+ON CONFLICT (wave_id, contact_id) DO UPDATE SET status = 'in_segment', code = NULL, at = excluded.at
 
 -- name: counts
 -- Of one wave, by its index.
@@ -88,6 +93,11 @@ WHERE wave_id = :wave_id AND contact_id = :contact_id AND status = 'in_segment'
 -- Who is in the segment by its member list, though the push was never answered.
 UPDATE assignments SET status = 'in_segment', code = NULL, at = now_ms()
 WHERE wave_id = :wave_id AND contact_id = :contact_id AND status = 'assigned'
+
+-- name: leave
+-- Who is in the segment and can't be mailed there: the provider's list says that they left. Not tried again by this ramp.
+UPDATE assignments SET status = 'refused', code = 'left', at = now_ms()
+WHERE wave_id = :wave_id AND contact_id = :contact_id AND status IN ('assigned', 'in_segment')
 
 -- name: members
 -- Whom we count as in the segment, or as to be put there; page by page.

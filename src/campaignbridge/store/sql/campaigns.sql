@@ -50,7 +50,8 @@ SELECT c.id, c.name, c.connection_id, c.audience, c.state, c.version, c.revision
     a.generation AS attempt_generation, a.deadline_at AS attempt_deadline_at, a.actor AS attempt_actor,
     a.created_at AS attempt_created_at, a.answered_at AS attempt_answered_at,
     a.error_code AS attempt_error_code, a.schedule_at AS attempt_schedule_at,
-    h.campaign_id AS content_holder, c.wave_id, w.label AS wave_label, p.slug AS ramp_slug,
+    h.campaign_id AS content_holder, c.wave_id, w.label AS wave_label, w.since AS wave_since,
+    p.slug AS ramp_slug,
     CASE WHEN EXISTS (SELECT 1 FROM attempts d WHERE d.campaign_id = c.id AND d.generation = c.generation
         AND d.operation IN ('send', 'schedule')) THEN 1 ELSE 0 END AS delivered,
     i.id AS installation, i.paused_since, now_ms() AS now

@@ -1,12 +1,12 @@
 -- name: create
--- The slug is unique: zero rows, there is one of this name.
+-- The slug is unique, and an audience has one ramp that goes on: zero rows, there is one.
 INSERT INTO ramps (id, slug, name, connection_id, list, audience_id, plan, label_offset, filters, seed,
     source_campaign, source_revision, approved_by, approved_at, approved_fingerprint, cron, zone, delegated_by,
     created_at)
 VALUES (:id, :slug, :name, :connection_id, :list, :audience_id, :plan, :label_offset, :filters, :seed,
     :source_campaign, :source_revision, :approved_by, :approved_at, :approved_fingerprint, :cron, :zone,
     :delegated_by, now_ms())
-ON CONFLICT (slug) DO NOTHING
+ON CONFLICT DO NOTHING
 
 -- name: exclude
 -- By key; made once.
@@ -39,10 +39,14 @@ WHERE r.audience_id = :audience_id AND (r.ended IS NULL OR EXISTS (
 ORDER BY r.slug
 
 -- name: mailed_before
--- Ramps that mailed anybody of this audience.
+-- Ramps that mailed anybody of this audience: its own, and those of others that share a person with it, found by the
+-- identity of each that they mailed, up to the first.
 SELECT r.slug FROM ramps r
-WHERE r.audience_id = :audience_id AND EXISTS (
-    SELECT 1 FROM waves w WHERE w.ramp_id = r.id AND w.closed IN ('sent', 'sent_late'))
+WHERE EXISTS (SELECT 1 FROM waves w WHERE w.ramp_id = r.id AND w.closed IN ('sent', 'sent_late')
+    AND (r.audience_id = :audience_id OR EXISTS (
+        SELECT 1 FROM assignments a JOIN contacts x ON x.id = a.contact_id
+        JOIN contacts c ON c.audience_id = :audience_id AND c.identity = x.identity
+        WHERE a.wave_id = w.id AND a.status = 'in_segment')))
 ORDER BY r.slug
 
 -- name: pause
@@ -79,8 +83,8 @@ WHERE id = :id AND needs_operator IS NULL AND ended IS NULL
 UPDATE ramps SET needs_operator = NULL, needs_operator_at = NULL WHERE id = :id AND needs_operator = :reason
 
 -- name: set_plan
--- Thresholds and offset may change; the rest of the plan is what was agreed at the start.
-UPDATE ramps SET plan = :plan, label_offset = :label_offset WHERE id = :id AND ended IS NULL
+-- Thresholds may change; the rest of the plan is what was agreed at the start.
+UPDATE ramps SET plan = :plan WHERE id = :id AND ended IS NULL
 
 -- name: allow
 -- The intent of a wave's delivery: none of the four facts stands, the wave is open under this run and not marked
@@ -89,6 +93,24 @@ UPDATE ramps SET seed = seed
 WHERE id = :ramp_id AND ended IS NULL AND paused_at IS NULL AND gate_tripped_at IS NULL AND needs_operator IS NULL
     AND EXISTS (SELECT 1 FROM waves w WHERE w.id = :wave_id AND w.ramp_id = ramps.id AND w.run_id = :run_id
         AND w.closed IS NULL AND w.failed IS NULL)
+
+-- name: hold
+-- Keeps the row until the transaction ends: whatever changes a ramp and its waves takes it first, so that two can't wait
+-- for each other.
+UPDATE ramps SET seed = seed WHERE id = :id
+
+-- name: rotate
+-- The next label is a fresh one.
+UPDATE ramps SET label_offset = label_offset + 1 WHERE id = :id
+
+-- name: without_tick
+-- Ramps that tick by themselves and have no unfinished job for it.
+SELECT r.id FROM ramps r
+WHERE r.ended IS NULL AND r.cron IS NOT NULL
+    AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.dedupe_key = 'ramp_tick:ramp:' || r.id
+        AND j.state IN ('queued', 'claimed'))
+ORDER BY r.id
+LIMIT :most_literal
 
 -- name: log
 -- Append-only: every outcome of a tick, a step and a command.

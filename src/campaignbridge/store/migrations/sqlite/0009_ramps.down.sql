@@ -1,3 +1,5 @@
+DROP TRIGGER waves_close_after_an_abort;
+
 DROP TRIGGER waves_wait_for_their_campaign;
 
 DROP TRIGGER waves_go_with_their_campaign;

@@ -31,6 +31,9 @@ CREATE TABLE ramps (
     CHECK ((needs_operator IS NULL) = (needs_operator_at IS NULL))
 );
 
+-- An audience has one ramp that goes on: two would mail the same people.
+CREATE UNIQUE INDEX ramps_one_per_audience ON ramps (audience_id) WHERE ended IS NULL;
+
 CREATE TABLE ramp_exclusions (
     ramp_id text NOT NULL REFERENCES ramps (id),
     excluded_id text NOT NULL REFERENCES ramps (id),
@@ -50,6 +53,8 @@ CREATE TABLE waves (
     requested integer NOT NULL,
     picked integer NOT NULL DEFAULT 0,
     underfilled_by text,
+    since integer NOT NULL,
+    asked_at integer,
     segment_id text,
     exported_at integer,
     pushing_until integer,
@@ -115,17 +120,24 @@ CREATE INDEX ramp_log_of_ramp ON ramp_log (ramp_id, id);
 
 ALTER TABLE campaigns ADD COLUMN wave_id text;
 
--- However a wave's campaign gets there, its wave follows in the same transaction.
+-- However a wave's campaign gets there, its wave follows in the same transaction. It went when it is being sent or was,
+-- and when it was stopped after a send that isn't known to have failed: then some were mailed, or may have been.
 CREATE TRIGGER waves_go_with_their_campaign AFTER UPDATE OF state ON campaigns
-WHEN NEW.wave_id IS NOT NULL AND NEW.state IN ('sending', 'sent') AND OLD.state <> NEW.state
+WHEN NEW.wave_id IS NOT NULL AND OLD.state <> NEW.state AND (NEW.state IN ('sending', 'sent')
+    OR (NEW.state = 'cancelled' AND EXISTS (SELECT 1 FROM attempts a
+        WHERE a.campaign_id = NEW.id AND a.operation = 'send' AND a.status <> 'failed')))
 BEGIN
     INSERT INTO ramp_log (ramp_id, wave_id, outcome, actor, data, at)
     SELECT ramp_id, id, CASE WHEN closed IS NULL THEN 'wave_sent' ELSE 'wave_sent_late' END, NULL, '{}',
         NEW.state_changed_at
     FROM waves WHERE id = NEW.wave_id AND (closed IS NULL OR closed = 'discarded');
     UPDATE ramps SET needs_operator = NULL, needs_operator_at = NULL
-    WHERE needs_operator = 'send_unconfirmed'
+    WHERE needs_operator IN ('send_unconfirmed', 'campaign_stopped', 'wave_failed', 'step_failed', 'force_released')
         AND id = (SELECT ramp_id FROM waves WHERE id = NEW.wave_id AND closed IS NULL);
+    UPDATE assignments SET status = 'in_segment', code = 'sent_late', at = NEW.state_changed_at
+    WHERE wave_id = NEW.wave_id AND status = 'released' AND code = 'discarded'
+        AND NOT EXISTS (SELECT 1 FROM assignments o WHERE o.ramp_id = assignments.ramp_id
+            AND o.contact_id = assignments.contact_id AND o.status IN ('assigned', 'in_segment'));
     UPDATE waves
     SET closed = CASE WHEN closed IS NULL THEN 'sent' ELSE 'sent_late' END, failed = NULL,
         sent_at = coalesce(sent_at, NEW.state_changed_at), closed_at = NEW.state_changed_at,
@@ -133,14 +145,35 @@ BEGIN
     WHERE id = NEW.wave_id AND (closed IS NULL OR closed = 'discarded');
 END;
 
+-- What stands still needs a person: not confirmed, stopped, failed, or taken off a schedule.
 CREATE TRIGGER waves_wait_for_their_campaign AFTER UPDATE OF state ON campaigns
-WHEN NEW.wave_id IS NOT NULL AND NEW.state IN ('unknown', 'cancelled', 'failed') AND OLD.state <> NEW.state
+WHEN NEW.wave_id IS NOT NULL AND OLD.state <> NEW.state AND (NEW.state IN ('unknown', 'failed')
+    OR (NEW.state = 'provider_draft' AND OLD.state = 'scheduled')
+    OR (NEW.state = 'cancelled' AND NOT EXISTS (SELECT 1 FROM attempts a
+        WHERE a.campaign_id = NEW.id AND a.operation = 'send' AND a.status <> 'failed')))
 BEGIN
     UPDATE ramps
     SET needs_operator = CASE NEW.state WHEN 'unknown' THEN 'send_unconfirmed' ELSE 'campaign_stopped' END,
         needs_operator_at = NEW.state_changed_at
-    WHERE (needs_operator IS NULL OR needs_operator = 'send_unconfirmed')
+    WHERE (needs_operator IS NULL OR needs_operator = 'send_unconfirmed') AND ended IS NULL
         AND id = (SELECT ramp_id FROM waves WHERE id = NEW.wave_id AND closed IS NULL);
-    UPDATE waves SET failed = 'campaign_' || NEW.state
-    WHERE id = NEW.wave_id AND closed IS NULL AND NEW.state IN ('cancelled', 'failed');
+    UPDATE waves SET failed = CASE NEW.state WHEN 'provider_draft' THEN 'campaign_unscheduled'
+        ELSE 'campaign_' || NEW.state END
+    WHERE id = NEW.wave_id AND closed IS NULL AND NEW.state IN ('cancelled', 'failed', 'provider_draft');
+END;
+
+-- An aborted ramp's wave with an open request stays until that settles, and then closes as what happened.
+CREATE TRIGGER waves_close_after_an_abort AFTER UPDATE OF state, open_attempt ON campaigns
+WHEN NEW.wave_id IS NOT NULL AND NEW.open_attempt IS NULL AND OLD.open_attempt IS NOT NULL
+    AND NEW.state IN ('approved', 'provider_draft', 'failed', 'cancelled')
+    AND NOT (NEW.state = 'cancelled' AND EXISTS (SELECT 1 FROM attempts a
+        WHERE a.campaign_id = NEW.id AND a.operation = 'send' AND a.status <> 'failed'))
+BEGIN
+    INSERT INTO ramp_log (ramp_id, wave_id, outcome, actor, data, at)
+    SELECT w.ramp_id, w.id, 'wave_discarded', NULL, '{}', NEW.state_changed_at
+    FROM waves w JOIN ramps r ON r.id = w.ramp_id
+    WHERE w.id = NEW.wave_id AND w.closed IS NULL AND r.ended IS NOT NULL;
+    UPDATE waves SET closed = 'discarded', closed_at = NEW.state_changed_at, activity_at = NEW.state_changed_at
+    WHERE id = NEW.wave_id AND closed IS NULL
+        AND EXISTS (SELECT 1 FROM ramps r WHERE r.id = waves.ramp_id AND r.ended IS NOT NULL);
 END;

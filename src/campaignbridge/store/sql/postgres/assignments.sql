@@ -5,7 +5,7 @@ SELECT :wave_id, walk.id, :ramp_id, 'assigned', now_ms()
 FROM (
     SELECT c.id
     FROM contacts c
-    WHERE c.audience_id = :audience_id AND c.lot >= :from_lot AND c.lot < :until_lot AND c.erased_at IS NULL
+    WHERE c.audience_id = :audience_id AND c.lot >= :from_lot AND c.lot <= :until_lot AND c.erased_at IS NULL
         AND NOT EXISTS (SELECT 1 FROM suppressions s WHERE s.identity = c.identity)
         AND NOT EXISTS (SELECT 1 FROM assignments a WHERE a.contact_id = c.id
             AND a.ramp_id = :ramp_id AND a.status IN ('assigned', 'in_segment', 'refused'))
@@ -24,7 +24,9 @@ FROM (
 ) AS walk
 WHERE walk.id IS NOT NULL
 ORDER BY walk.id
-ON CONFLICT DO NOTHING
+ON CONFLICT (wave_id, contact_id) DO UPDATE SET status = 'assigned', code = NULL, tries = 0, try_at = NULL,
+    at = excluded.at
+WHERE assignments.status = 'released'
 
 -- name: adopt
 -- A segment that was there already: its members are this wave's. By the unique identity.
@@ -33,4 +35,6 @@ SELECT :wave_id, c.id, :ramp_id, 'in_segment', now_ms()
 FROM contacts c
 WHERE c.audience_id = :audience_id
     AND c.identity IN (SELECT value FROM json_array_elements_text(CAST(:identities AS json)))
-ON CONFLICT DO NOTHING
+    AND NOT EXISTS (SELECT 1 FROM assignments o WHERE o.contact_id = c.id AND o.ramp_id = :ramp_id
+        AND o.wave_id <> :wave_id AND o.status IN ('assigned', 'in_segment'))
+ON CONFLICT (wave_id, contact_id) DO UPDATE SET status = 'in_segment', code = NULL, at = excluded.at
