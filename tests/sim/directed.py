@@ -6,6 +6,7 @@ from typing import Any
 from campaignbridge.bridge import Bridge
 from campaignbridge.domain.errors import Refusal
 from campaignbridge.domain.job import Done, Handler, Job, JobOutcome, Request
+from campaignbridge.flows.waves import LEASE_MS
 from campaignbridge.sandbox import Fault
 from campaignbridge.store.sql import Catalogue
 from sim.explore import CRASH, LONG, author_twin, twins
@@ -151,8 +152,9 @@ def both_twins(statements: Catalogue | None) -> None:
 def zombie_worker(statements: Catalogue | None) -> None:
     """A worker freezes in a job for longer than its lease, and wakes while another one is at it."""
     machine, _ = _with_a_job(statements, retry_safe=True)
-    machine.spawn("w1", ticks, strikes={EFFECT: Strike("freeze", 150_000)})
-    machine.spawn("w2", ticks, at=121_000, strikes={EFFECT: Strike("freeze", 60_000)})
+    lease_ms = LEASE_MS  # the longest of any handler: what a worker claims for
+    machine.spawn("w1", ticks, strikes={EFFECT: Strike("freeze", lease_ms + 30_000)})
+    machine.spawn("w2", ticks, at=lease_ms + 1_000, strikes={EFFECT: Strike("freeze", 60_000)})
     machine.run()
 
 

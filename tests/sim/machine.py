@@ -82,6 +82,7 @@ class Machine:
     provider: str = "mailchimp"
     locks: bool = True  # the campaign lock is on
     strict: bool = True  # nobody sends by hand, nothing is applied past its window, nothing is forgotten
+    push_chunk: int = 0  # people in one push; 0: as many as the adapter says
     schedule: Schedule = field(init=False)
     memory: Memory = field(init=False)
     sandbox: Sandbox = field(init=False)
@@ -120,13 +121,16 @@ class Machine:
         clock = SimClock(actor)
 
         def opener(_connection: Connection) -> Provider:
-            return open_provider(
+            provider = open_provider(
                 self.provider,
                 key=self.key,
                 base_url="http://127.0.0.1:9" if self.on_resend else "http://127.0.0.1:9/3.0",
                 clock=clock,
                 backend=Backend(actor, self.sandbox),
             )
+            if self.push_chunk:
+                vars(provider)["push_chunk"] = self.push_chunk
+            return provider
 
         store = Store(ActorDatabase(actor, self.memory))
         actor.identity = f"{actor.name}:{self._starts}"

@@ -1,11 +1,12 @@
 """The store of a simulated world: one real SQLite in memory, seen through each actor's own handle."""
 
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 
 from campaignbridge.domain.errors import CommitUnknown, StoreGone
+from campaignbridge.ports import Row
 from campaignbridge.store import migrate
 from campaignbridge.store.sql import Catalogue, catalogue
 from campaignbridge.store.sqlite import Sqlite, SqliteTransaction
@@ -13,6 +14,7 @@ from campaignbridge.store.unit import Store
 from sim.schedule import Actor, Schedule, Strike
 
 STATEMENT_MS = 1
+WRITING_ONES = frozenset({"waves.start_push"})  # of the statements that return a row
 
 Ran = tuple[str, object]
 
@@ -84,6 +86,17 @@ class Noting(SqliteTransaction):
         touched = super().run(name, **params)
         if touched:
             self.ran.append((name, params.get("key")))
+        return touched
+
+    def one(self, name: str, /, **params: object) -> Row | None:
+        row = super().one(name, **params)
+        if row is not None and name in WRITING_ONES:
+            self.ran.append((name, params.get("key")))
+        return row
+
+    def each(self, name: str, rows: Iterable[Mapping[str, object]], /) -> int:
+        touched = super().each(name, rows)
+        self.ran.append((name, None))
         return touched
 
 
