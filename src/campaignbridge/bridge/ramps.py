@@ -3,7 +3,9 @@
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.gate import Thresholds
 from campaignbridge.domain.ramp import Ramp
-from campaignbridge.flows import ramp_recovery, ramp_tick, ramp_views, ramping
+from campaignbridge.domain.recurring import Cron
+from campaignbridge.engine.recurring import next_after
+from campaignbridge.flows import ramp_recovery, ramp_setup, ramp_tick, ramp_views, ramping
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
 
@@ -14,8 +16,10 @@ class Ramps:
     wiring: Wiring
 
     def init_ramp(self, new: ramping.NewRamp, *, actor: Actor) -> Ramp:
-        """Set a ramp up, in the name of who does it; its first wave starts at its first tick."""
-        return ramping.init(self.wiring, new, actor=actor)
+        """Set a ramp up, in the name of who does it; its first wave starts at its first tick, which is now."""
+        if new.cron is not None:
+            next_after(Cron(new.cron, new.zone), now_ms=0)  # raises for what never comes
+        return ramp_setup.set_up(self.wiring, new, actor=actor)
 
     def ramps(self, *, actor: Actor) -> list[ramp_views.Shown]:
         """Return ramps, those that run first."""

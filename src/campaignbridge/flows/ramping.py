@@ -18,6 +18,7 @@ from campaignbridge.domain.recurring import Cron
 from campaignbridge.flows.connecting import find_connection
 from campaignbridge.flows.stepping import queue_tick, wake_open_wave
 from campaignbridge.flows.wiring import Wiring
+from campaignbridge.ports import Row
 from campaignbridge.store.unit import Unit
 
 
@@ -33,6 +34,7 @@ class NewRamp:
     name: str = ""
     list: str = ""  # at a provider whose segments belong to a list
     filters: Mapping[str, Any] = field(default_factory=dict)
+    not_in: tuple[str, ...] = ()  # audiences of ours whose people are left out, by slug
     exclude_ramps: tuple[str, ...] = ()
     mail_again: bool = False  # people whom earlier ramps mailed may be mailed by this one, too
     previous_broadcast: str | None = None  # with an offset: the wave that went last, before this ramp
@@ -71,11 +73,8 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
             raise InvalidInput(
                 "The content was approved for another connection.", todo="Approve it for this one."
             )
-        audience = unit.audiences.get(new.audience)
-        if audience is None:
-            raise NotFound(
-                f"There is no audience {new.audience[:40]!a}.", todo="audiences list shows what there is."
-            )
+        audience = _audience(unit, new.audience)
+        left_out = [_audience(unit, slug)["id"] for slug in new.not_in]
         excluded = [unit.ramps.get(one) for one in new.exclude_ramps]
         _require_alone(unit, audience["id"], new)
         ramp = Ramp(
@@ -86,7 +85,7 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
             list=new.list,
             audience_id=audience["id"],
             plan=new.plan,
-            filters=dict(new.filters),
+            filters=dict(new.filters) | ({"not_in": left_out} if left_out else {}),
             seed=wiring.chance.token(16),
             source_campaign=source.id,
             source_revision=source.revision,
@@ -122,6 +121,13 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
         unit.events.add("ramp_set_up", campaign_id=None, actor=actor.name, ramp=ramp.slug)
         queue_tick(wiring, unit, unit.ramps.get(ramp.id))
         return unit.ramps.get(ramp.id)
+
+
+def _audience(unit: Unit, slug: str) -> Row:
+    found = unit.audiences.get(slug)
+    if found is None:
+        raise NotFound(f"There is no audience {slug[:40]!a}.", todo="audiences list shows what there is.")
+    return found
 
 
 def _require_previous(new: NewRamp) -> None:

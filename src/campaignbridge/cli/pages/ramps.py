@@ -1,6 +1,6 @@
 """What a ramp needs an operator for, and why its waves fail."""
 
-from campaignbridge.cli.pages.page import NOTHING, READS, Page
+from campaignbridge.cli.pages.page import NOTHING, Page
 
 HELD = "Nothing. No other wave starts while this one is open, however old it is: so nobody is mailed twice."
 STATUS = "ramps status NAME --read says what the provider has now, and the one command to run."
@@ -93,8 +93,8 @@ PAGES: dict[str, Page] = {
         ),
     ),
     "delegation_lost": Page(
-        "Duties are separated, and whoever set the ramp up also approved its content. So nothing is sent in their name.",
-        READS,
+        "Duties are separated, and who set the ramp up approved its content, too. So nothing is sent in their name.",
+        NOTHING,
         (
             "ramps abort NAME --reason TEXT ends it; nobody is mailed.",
             "Somebody else sets it up anew, with --exclude-ramp NAME.",
