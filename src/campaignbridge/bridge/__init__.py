@@ -7,6 +7,7 @@ from typing import Self
 from campaignbridge.bridge.accounts import Accounts
 from campaignbridge.bridge.campaigns import Campaigns
 from campaignbridge.bridge.people import People
+from campaignbridge.bridge.ramps import Ramps
 from campaignbridge.bridge.work import Work
 from campaignbridge.domain.job import Handler
 from campaignbridge.engine.worker import Worker
@@ -14,7 +15,7 @@ from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.vault import Vault
 
 
-class Bridge(Accounts, People, Campaigns, Work):
+class Bridge(Accounts, People, Campaigns, Ramps, Work):
     """Campaigns that are sent at most once. Made by `campaignbridge.open_bridge`.
 
     Every method takes the actor that asks; rights are checked below. Expected refusals are `Refusal`s with a

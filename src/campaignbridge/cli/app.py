@@ -30,6 +30,7 @@ from campaignbridge.cli.exits import DONE, INTERRUPTED, MEANINGS
 from campaignbridge.cli.jobs import jobs
 from campaignbridge.cli.locks import locks
 from campaignbridge.cli.notices import notices
+from campaignbridge.cli.ramps import ramps
 
 EXAMPLES = """Send email campaigns so that a crash or a second click can't mail people twice.
 
@@ -63,6 +64,7 @@ app.add_typer(schema.db, name="db")
 app.add_typer(connections, name="connections")
 app.add_typer(audiences, name="audiences")
 app.add_typer(campaigns, name="campaigns")
+app.add_typer(ramps, name="ramps")
 app.add_typer(jobs, name="jobs")
 app.add_typer(locks, name="locks")
 app.add_typer(notices, name="notices")

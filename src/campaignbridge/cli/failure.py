@@ -11,8 +11,11 @@ from campaignbridge.cli.choices import CHOICES
 from campaignbridge.cli.exits import BUG, INTERRUPTED, PERSON, Ending, ending
 from campaignbridge.domain.errors import Refusal
 
-_COMMANDS = "audiences|campaigns|connections|jobs|locks|notices|db|doctor|init"
-_NAMED = re.compile(rf"(?<!campaignbridge )\b((?:{_COMMANDS}) [a-z-]+(?: (?:cmp|con|job)_[a-z0-9]+)?)")
+_COMMANDS = "audiences|campaigns|connections|jobs|locks|notices|ramps|db|doctor|init"
+_OF_RAMPS = r"ramps [a-z-]+ (?!says|shows)[a-z0-9-]+(?: --[a-z-]+(?: \"\.\.\.\")?)*"
+_NAMED = re.compile(
+    rf"(?<!campaignbridge )\b({_OF_RAMPS}|(?:{_COMMANDS}) [a-z-]+(?: (?:cmp|con|job)_[a-z0-9]+)?)"
+)
 _ADDRESS = re.compile(r"[^\s<>\"'(),;]+@[^\s<>\"'(),;]+")
 _SECRET = re.compile(r"\b[0-9a-f]{32}(?:-[a-z]{2,4}\d+)?\b|://[^/\s@]*@", re.IGNORECASE)
 

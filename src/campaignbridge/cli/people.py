@@ -15,6 +15,7 @@ from campaignbridge.cli.session import session
 
 if TYPE_CHECKING:
     from campaignbridge.flows.people import Listed, Person
+    from campaignbridge.ports import Row
 
 MOST_LETTERS = 1_000
 Who = Annotated[
@@ -84,7 +85,11 @@ def export(address: Who = None) -> None:
     """Print all that the store holds of one person, as one JSON document. It is audited that it was handed out."""
     with session() as here:
         found = here.bridge.export_person(_address(address), actor=here.actor)
-    document = {"contacts": [dict(one) for one in found.contacts], "suppression": found.suppression}
+    document = {
+        "contacts": [dict(one) for one in found.contacts],
+        "suppression": found.suppression,
+        "waves": [dict(one) for one in found.waves],
+    }
     terminal.answer(document, [json.dumps(document, indent=2, ensure_ascii=True, default=str)])
 
 
@@ -110,7 +115,7 @@ def erase(address: Who = None, yes: Yes = False) -> None:
 
 
 def why(address: Who = None) -> None:
-    """Tell which audiences somebody is in, and whether and why they are not mailed."""
+    """Tell which audiences and waves somebody is in, what became of it, and whether and why they are not mailed."""
     with session() as here:
         found = here.bridge.why(_address(address), actor=here.actor)
     suppression = found.suppression
@@ -127,6 +132,7 @@ def why(address: Who = None) -> None:
             "source": suppression["source"],
             "erased": found.erased,
         },
+        "waves": [dict(one) for one in found.waves],
     }
     terminal.answer(document, terminal.facts(_reasons(found)))
 
@@ -143,6 +149,22 @@ def _reasons(found: "Person") -> Iterator[tuple[str, str]]:
     for number, contact in enumerate(found.contacts):
         name = terminal.shortened(contact["slug"], 64)
         yield "" if number else "Audiences", f"{name}, since {dated(contact['created_at'], seconds=False)}"
+    for number, wave in enumerate(found.waves):
+        told = f"{wave['ramp']} {wave['label']}: {_of_wave(wave)}"
+        yield "" if number else "Waves", terminal.clean(told)
+
+
+def _of_wave(wave: "Row") -> str:
+    code = f" ({str(wave['code']).replace('_', ' ')})" if wave["code"] else ""
+    if wave["status"] == "released":
+        return f"taken out again{code}, {dated(wave['at'], seconds=False)}"
+    if wave["status"] == "refused":
+        return f"refused by the provider{code}, {dated(wave['at'], seconds=False)}"
+    if wave["closed"] == "discarded":
+        return "written off; not mailed, and not by a later wave of this ramp either"
+    if wave["sent_at"] is None:
+        return "picked; the wave has not gone"
+    return f"mailed {dated(wave['sent_at'], seconds=False)}"
 
 
 def _one_of(reason: str, known: list[str]) -> str:

@@ -177,6 +177,10 @@ def _content(view: "CampaignView") -> list[tuple[str, str]]:
         ("Audience", _audience(view)),
         ("Content", f"revision {campaign.revision}, {approval}, {short(fingerprint)}"),
     ]
+    if campaign.wave is not None:
+        rows.append(
+            ("Ramp", f"{campaign.wave.label} of {campaign.wave.ramp} (ramps status {campaign.wave.ramp})")
+        )
     if campaign.scheduled_for is not None and campaign.state.value == "scheduled":
         rows.append(("Send time", instant(campaign.scheduled_for)))
     if campaign.approval is None:
@@ -318,6 +322,8 @@ def document(view: "CampaignView") -> dict[str, Any]:
         "scheduled_for": campaign.scheduled_for,
         "stopped_reason": campaign.stopped_reason,
         "flag": campaign.flag,
+        "ramp": campaign.wave.ramp if campaign.wave else None,
+        "wave": campaign.wave.label if campaign.wave else None,
         "held_by": dict(view.lock) if view.lock else None,
         "attempts": [_attempt(one) for one in view.attempts],
         "actions": [

@@ -146,6 +146,7 @@ def _told(one: "Need", now: int) -> list[str]:
     titled = {
         "campaign": f"{terminal.shortened(one.name, 28)}   {one.target}   {one.connection}",
         "connection": f"{one.connection} ({one.provider}, {_place(sandboxed=one.sandboxed)})",
+        "ramp": f"{terminal.shortened(one.name, 28)}   ramp {one.target}   {one.connection}",
     }
     rows = [
         ("Why", one.why),

@@ -32,6 +32,17 @@ FLAGS = {
     "sending_long": "{provider} has been sending it for more than a day.",
     "unconfirmed_long": "A request has had no confirmed outcome for more than an hour.",
 }
+RAMPS = {
+    "gate_tripped": "The gate stopped it: more bounced or complained than the threshold allows.",
+    "stats_missing": "{provider} has given too few figures for three days, and the next wave waits for them.",
+    "send_unconfirmed": "{provider} was asked to send {wave} and gave no usable answer. It may be going out.",
+    "pool_drained": "Far fewer people were found for {wave} than it should mail.",
+    "wave_failed": "{wave} can't go on by itself.",
+    "step_failed": "A step of {wave} failed again and again, for a reason of ours.",
+    "force_released": "{wave} was taken from its run, and waits for a decision.",
+    "campaign_stopped": "The campaign of {wave} was stopped, or {provider} says that nothing was sent.",
+    "label_collides": "Its next wave would get a label that it has used already, so none was started.",
+}
 OTHERS = {"watch_stuck": "It should have been looked at more than two hours ago, and was not."}
 
 # The one command to run next. A reason without a row here is read at the provider, which changes nothing there.
@@ -46,6 +57,7 @@ COMMANDS = {
     "other_account": "connections replace-key {label}",
 }
 READ = "campaigns reconcile {target}"
+LOOK = "ramps status {target}"  # of a ramp: it names the one command, with what that may do
 
 _ADDRESS = re.compile(r"[^\s<>\"'(),;]+@[^\s<>\"'(),;]+")
 _UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
@@ -57,8 +69,8 @@ MOST_NAME = 80
 class Need:
     """One thing that needs a person. It is the same need as long as kind, target and reason are."""
 
-    kind: str  # campaign, connection or job
-    target: str  # the id of the campaign or connection; the type of the dead jobs
+    kind: str  # campaign, connection, ramp or job
+    target: str  # the id of the campaign or connection; a ramp's slug; the type of the dead jobs
     reason: str  # a stable code; of dead jobs the code that they ended with
     since: int
     count: int  # of the campaigns or jobs that it speaks of
@@ -66,7 +78,7 @@ class Need:
     connection: str = ""  # its label
     provider: str = ""  # for people
     sandboxed: bool = False
-    example: str = ""  # one of the dead jobs
+    example: str = ""  # one of the dead jobs; the label of a ramp's open wave
     repeatable: bool = False  # the dead jobs may be queued again
 
     @property
@@ -80,6 +92,9 @@ class Need:
         if self.kind == "job":
             each = "A job of this type was" if self.count == 1 else f"{self.count:,} jobs of this type were"
             return f"{each} given up, with the code {self.reason}."
+        if self.kind == "ramp":
+            told = RAMPS.get(self.reason, f"It needs an operator: {self.reason.replace('_', ' ')}.")
+            return told.format(provider=self.provider, wave=self.example or "Its wave")
         known = STOPPED.get(self.reason) or FLAGS.get(self.reason) or OTHERS.get(self.reason)
         told = (known or self.reason.replace("_", " ") + ".").format(provider=self.provider)
         if self.kind == "connection" and self.count:
@@ -94,6 +109,8 @@ class Need:
             if self.count > 1:
                 return "jobs list --state dead"
             return f"jobs {'requeue' if self.repeatable else 'show'} {self.example}"
+        if self.kind == "ramp":
+            return LOOK.format(target=self.target)
         label = self.connection if _WORD.fullmatch(self.connection) else f"'{self.connection}'"
         return COMMANDS.get(self.reason, READ).format(target=self.target, label=label)
 

@@ -28,7 +28,11 @@ def of_need(need: Need, *, notice_id: str, now: int) -> Message:
     """Return what is told of a need."""
     title = f"{'Background work' if need.kind == 'job' else need.name} needs a person: {_plain(need.reason)}"
     place = f"{need.connection} ({need.provider}, {'sandbox' if need.sandboxed else 'LIVE'})"
-    about = {"campaign": f"Campaign: {need.target} on {place}", "connection": f"Connection: {place}"}
+    about = {
+        "campaign": f"Campaign: {need.target} on {place}",
+        "connection": f"Connection: {place}",
+        "ramp": f"Ramp: {need.target} on {place}",
+    }
     lines = [
         need.why,
         about.get(need.kind, f"Jobs: {need.name}"),

@@ -227,7 +227,9 @@ def _needs_you(subject: Subject) -> Finding:
         row = tx.one("doctor.need_person")
     if row is None:
         return Finding("ok", "nothing")
-    told = f"{_count(row['n'], 'thing')}, {row['kind']} {row['target']} for {_age(row['now'] - row['since'])}"
+    which = f"{row['kind']} {row['target']} for {_age(row['now'] - row['since'])}"
+    ramps = f" ({_count(row['ramps'], 'ramp')})" if row["ramps"] else ""
+    told = f"{_count(row['n'], 'thing')}{ramps}, {which}"
     page = "jobs_dead" if row["kind"] == "job" else row["reason"]
     return Finding("warn", told, "", "campaignbridge status", page)
 

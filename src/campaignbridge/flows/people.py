@@ -19,6 +19,7 @@ from campaignbridge.ports import Row
 from campaignbridge.store.unit import Unit
 
 BATCH = 5_000
+MOST_WAVES = 200
 _NOT_ONE = "What was given is no address"
 
 
@@ -40,6 +41,7 @@ class Person:
     contacts: tuple[Row, ...]
     suppression: Row | None
     erased: bool
+    waves: tuple[Row, ...] = ()  # of ramps, that they were picked for
 
 
 def list_audiences(wiring: Wiring, *, actor: Actor) -> list[Row]:
@@ -134,7 +136,7 @@ def identity_of(text: str) -> str:
 
 
 def why(wiring: Wiring, address: str, *, actor: Actor) -> Person:
-    """Return which audiences somebody is in, and whether and why they are not mailed."""
+    """Return which audiences and waves somebody is in, and whether and why they are not mailed."""
     actor.require("operate")
     with wiring.store.reading() as unit:
         return _person(unit, identity_of(address), unit.audiences.key())
@@ -145,7 +147,10 @@ def _person(unit: Unit, identity: str, key: bytes) -> Person:
     living = unit.audiences.of_person(identity)
     erased = unit.suppressions.get(hashed)
     contacts = [{**row, "attributes": json.loads(row["attributes"])} for row in living]
-    return Person(tuple(contacts), erased or unit.suppressions.get(identity), erased is not None)
+    waves = unit.ramp_reads.of_person(identity, most=MOST_WAVES)
+    return Person(
+        tuple(contacts), erased or unit.suppressions.get(identity), erased is not None, tuple(waves)
+    )
 
 
 def export_person(wiring: Wiring, address: str, *, actor: Actor) -> Person:

@@ -22,6 +22,7 @@ from campaignbridge.flows.leaving import Stopped, unstoppable
 from campaignbridge.flows.retiring import require_unsendable
 from campaignbridge.flows.stepping import queue_tick, wake_open_wave
 from campaignbridge.flows.wiring import Wiring
+from campaignbridge.ports import Row
 from campaignbridge.store.unit import Unit
 
 MAX_FILTERS, MAX_VALUE = 20, 500
@@ -41,6 +42,7 @@ class NewRamp:
     name: str = ""
     list: str = ""  # at a provider whose segments belong to a list
     filters: Mapping[str, Any] = field(default_factory=dict)
+    not_in: tuple[str, ...] = ()  # audiences of ours whose people are left out, by slug
     exclude_ramps: tuple[str, ...] = ()
     mail_again: bool = False  # people whom earlier ramps mailed may be mailed by this one, too
     previous_broadcast: str | None = None  # with an offset: the wave that went last, before this ramp
@@ -70,11 +72,7 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
             raise InvalidInput(
                 "The content was approved for another connection.", todo="Approve it for this one."
             )
-        audience = unit.audiences.get(new.audience)
-        if audience is None:
-            raise NotFound(
-                f"There is no audience {new.audience[:40]!a}.", todo="audiences list shows what there is."
-            )
+        audience = _audience(unit, new.audience)
         excluded = [unit.ramps.get(one) for one in new.exclude_ramps]
         _require_alone(unit, audience["id"], new)
         ramp = Ramp(
@@ -85,7 +83,7 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
             list=new.list,
             audience_id=audience["id"],
             plan=new.plan,
-            filters=_filters(unit, new.filters),
+            filters=_filters(unit, {**new.filters, "not_in": (*new.filters.get("not_in", ()), *new.not_in)}),
             seed=wiring.chance.token(16),
             source_campaign=source.id,
             source_revision=source.revision,
@@ -144,13 +142,15 @@ def _filters(unit: Unit, filters: Mapping[str, Any]) -> dict[str, Any]:
         raise InvalidInput("A locale is a language tag.", todo="Write one such as en or pt-BR.")
     numbers = []
     for slug in filters.get("not_in") or ():
-        row = {"id": slug} if isinstance(slug, int) else unit.audiences.get(slug)
-        if row is None:
-            raise NotFound(f"There is no audience {slug[:40]!a}.", todo="audiences list shows what there is.")
-        numbers.append(row["id"])
+        numbers.append(slug if isinstance(slug, int) else _audience(unit, slug)["id"])
     if len(numbers) > MAX_FILTERS:
         raise InvalidInput(f"At most {MAX_FILTERS} audiences are left out.", todo="Merge some of them.")
     return {"attributes": dict(attributes), "locale": locale, "not_in": numbers}
+def _audience(unit: Unit, slug: str) -> Row:
+    found = unit.audiences.get(slug)
+    if found is None:
+        raise NotFound(f"There is no audience {slug[:40]!a}.", todo="audiences list shows what there is.")
+    return found
 
 
 def _require_previous(new: NewRamp) -> None:

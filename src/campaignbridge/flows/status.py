@@ -112,7 +112,9 @@ def need_of(row: Row, repeatable: Collection[str] = ()) -> Need:
         reason=row["reason"],
         since=row["since"],
         count=row["n"],
-        name=plain_name({"campaign": row["campaign"], "connection": label}.get(kind) or row["target"]),
+        name=plain_name(
+            {"campaign": row["campaign"], "connection": label, "ramp": row["ramp"]}.get(kind) or row["target"]
+        ),
         connection=label,
         provider=(row["provider"] or "the provider").capitalize(),
         sandboxed=row["base_url"] is not None,

@@ -16,6 +16,7 @@ from campaignbridge.store.ledger import Ledger
 from campaignbridge.store.limits import Limits
 from campaignbridge.store.locks import Locks
 from campaignbridge.store.notices import Notices
+from campaignbridge.store.ramp_reads import RampReads
 from campaignbridge.store.ramps import Ramps
 from campaignbridge.store.recurring import RecurringJobs
 from campaignbridge.store.remotes import Remotes
@@ -51,6 +52,7 @@ class Unit:
         self.ramps = Ramps(tx)
         self.waves = Waves(tx)
         self.assignments = Assignments(tx)
+        self.ramp_reads = RampReads(tx)
 
     def now_ms(self) -> int:
         """Return the store's one clock."""

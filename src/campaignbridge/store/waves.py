@@ -55,11 +55,11 @@ class Waves:
         row = self._tx.one("waves.get", id=wave_id)
         if row is None:
             raise NotFound("There is no such wave.", todo="ramps status NAME lists its waves.")
-        return _wave_of(row)
+        return wave_of_row(row)
 
     def of_ramp(self, ramp_id: str) -> list[Wave]:
         """Return a ramp's waves, oldest first."""
-        return [_wave_of(row) for row in self._tx.all("waves.of_ramp", ramp_id=ramp_id)]
+        return [wave_of_row(row) for row in self._tx.all("waves.of_ramp", ramp_id=ramp_id)]
 
     def hold(self, run: Run, *, need_ms: int = 0) -> bool:
         """Keep the step's job until this transaction ends; False when it isn't ours for `need_ms` more."""
@@ -166,7 +166,8 @@ class Waves:
         return self._tx.run(name, id=run.wave_id, run_id=run.run_id, **params) == 1
 
 
-def _wave_of(row: Row) -> Wave:
+def wave_of_row(row: Row) -> Wave:
+    """Return the wave that a row holds."""
     return Wave(
         id=row["id"],
         ramp_id=row["ramp_id"],

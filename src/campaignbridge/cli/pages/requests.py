@@ -8,6 +8,7 @@ PAGES: dict[str, Page] = {
         READS + " Its own record settles it: as sent, or, after two readings well apart, as not sent.",
         (
             "campaigns reconcile ID reads it now.",
+            "Of a wave, ramps status NAME says what its ramp does meanwhile, and what comes next.",
             "Don't press Send in the provider's own pages: that would be a second mailing.",
         ),
     ),

@@ -20,7 +20,8 @@ WHERE connection_id = :connection_id AND state <> 'archived'
 -- name: need_person
 -- What has waited longest for a person, and how much there is, counted to a bound; no row when there is nothing.
 SELECT kind, target, reason, since, now_ms() AS now,
-    (SELECT count(*) FROM (SELECT 1 FROM needs LIMIT 10001) AS counted) AS n
+    (SELECT count(*) FROM (SELECT 1 FROM needs LIMIT 10001) AS counted) AS n,
+    (SELECT count(DISTINCT target) FROM needs WHERE kind = 'ramp') AS ramps
 FROM needs ORDER BY since, kind, target, reason LIMIT 1
 
 -- name: unresolved

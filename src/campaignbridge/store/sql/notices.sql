@@ -31,9 +31,11 @@ ON CONFLICT DO NOTHING
 -- name: of_id
 -- A notice by its id, with its need as it is now; without one it was cleared meanwhile. A summary has none.
 SELECT t.id, t.kind, t.others, t.made_at, n.target, n.reason, n.since, n.n, n.example, c.name AS campaign,
-    k.label, k.provider, k.base_url, now_ms() AS now
+    p.name AS ramp, k.label, k.provider, k.base_url, now_ms() AS now
 FROM notices t
 LEFT JOIN needs n ON n.kind = t.kind AND n.target = t.target AND n.reason = t.reason
 LEFT JOIN campaigns c ON n.kind = 'campaign' AND c.id = n.target
-LEFT JOIN connections k ON k.id = CASE WHEN n.kind = 'connection' THEN n.target ELSE c.connection_id END
+LEFT JOIN ramps p ON n.kind = 'ramp' AND p.slug = n.target
+LEFT JOIN connections k ON k.id = CASE n.kind WHEN 'connection' THEN n.target WHEN 'ramp' THEN p.connection_id
+    ELSE c.connection_id END
 WHERE t.id = :id

@@ -5,12 +5,14 @@ SELECT now_ms() AS now,
 
 -- name: needs
 -- What needs a person, longest first, a page of it; with what it is called and where it belongs.
-SELECT n.kind, n.target, n.reason, n.since, n.n, n.example, c.name AS campaign, k.label, k.provider,
-    k.base_url
+SELECT n.kind, n.target, n.reason, n.since, n.n, n.example, c.name AS campaign, p.name AS ramp, k.label,
+    k.provider, k.base_url
 FROM (SELECT kind, target, reason, since, n, example FROM needs
     ORDER BY since, kind, target, reason LIMIT :most_literal) n
 LEFT JOIN campaigns c ON n.kind = 'campaign' AND c.id = n.target
-LEFT JOIN connections k ON k.id = CASE WHEN n.kind = 'connection' THEN n.target ELSE c.connection_id END
+LEFT JOIN ramps p ON n.kind = 'ramp' AND p.slug = n.target
+LEFT JOIN connections k ON k.id = CASE n.kind WHEN 'connection' THEN n.target WHEN 'ramp' THEN p.connection_id
+    ELSE c.connection_id END
 ORDER BY n.since, n.kind, n.target, n.reason
 
 -- name: states
