@@ -45,6 +45,7 @@ EPILOG = f"{ENDS}\n\n`campaignbridge help CODE` explains an error code or a reas
 app = group(EXAMPLES, epilog=EPILOG, completion=True)
 app.command("demo", cls=Command)(demo.demo)
 app.command("demo-worker", cls=Command, hidden=True)(demo.demo_worker)
+app.command("demo-ramp-worker", cls=Command, hidden=True)(demo.demo_ramp_worker)
 app.command("init", cls=Command)(init.init)
 app.command("doctor", cls=Command)(doctor.doctor)
 app.command("status", cls=Command)(status.status)

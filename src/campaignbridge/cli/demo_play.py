@@ -1,31 +1,30 @@
 """What the demo plays, step by step. Every figure it shows is read: from the store, the truth log, exit codes."""
 
 import json
-import os
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from campaignbridge import Bridge, NewCampaign, Settings, open_bridge, with_all_rights
+from campaignbridge import NewCampaign, Settings
 from campaignbridge.cli import chronicle, terminal
+from campaignbridge.cli.demo_stage import (
+    AUDIENCE,
+    KEY_ENV,
+    LATER_MS,
+    WAIT_S,
+    Stage,
+    note,
+    staged,
+    told_of_stage,
+    wait,
+    working,
+)
 from campaignbridge.cli.moments import clock_time
-from campaignbridge.cli.session import login, new_key
-from campaignbridge.sandbox import Fault, Sandbox, SandboxServer
+from campaignbridge.cli.session import new_key
+from campaignbridge.sandbox import Fault
 
-if TYPE_CHECKING:
-    from campaignbridge.store.campaigns import Dossier
-
-KEY_ENV = "CAMPAIGNBRIDGE_DEMO_KEY"
-AUDIENCE, PEOPLE = "a1b2c3", 24_318
-LATER_MS = 10 * 60_000
-WAIT_S = 20.0
-POLL_S = 0.02
-LABEL = 14
+PEOPLE = 24_318
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,76 +51,20 @@ class Played:
     lines: list[str]
 
 
-class Stage:
-    """The sandbox, the store, and the processes that were started."""
-
-    def __init__(self, settings: Settings, bridge: Bridge, server: SandboxServer) -> None:
-        self.settings = settings
-        self.bridge = bridge
-        self.server = server
-        self.truth = server.sandbox.truth
-        self.actor = with_all_rights(f"cli:{login()}")
-        self.processes: list[subprocess.Popen[str]] = []
-
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        """Start the real command line as another process, over the same store."""
-        process = subprocess.Popen(
-            [sys.executable, "-m", "campaignbridge", *arguments, "--json"],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            env=_environment(self.settings.database),
-        )
-        self.processes.append(process)
-        return process
-
-    def end(self) -> None:
-        """Leave no process of ours behind."""
-        for process in self.processes:
-            if process.poll() is None:
-                process.kill()
-                process.wait()
-            if process.stdout is not None:
-                process.stdout.close()
-
-    @property
-    def crashes(self) -> int:
-        """How many processes really ended by a signal."""
-        return sum(1 for process in self.processes if (process.returncode or 0) < 0)
-
-    def dossier(self, campaign_id: str) -> "Dossier":
-        """Read the campaign from the store."""
-        return self.bridge.show(campaign_id, actor=self.actor).dossier
-
-
 def play(settings: Settings) -> Played:
     """Play the demo over an empty store; return what came of it."""
     began = time.monotonic()
-    sandbox = Sandbox(lambda: time.time_ns() // 1_000_000, seed=time.time_ns() % 1_000_000)
-    before = os.environ.get(KEY_ENV)
-    os.environ[KEY_ENV] = sandbox.key
-    try:
-        with SandboxServer(sandbox) as server, open_bridge(settings=settings) as bridge:
-            stage = Stage(settings, bridge, server)
-            try:
-                campaign_id, code, status = _acts(stage)
-                return _curtain(stage, campaign_id, code, status, began)
-            finally:
-                stage.end()
-                server.release()
-    finally:
-        os.environ.pop(KEY_ENV) if before is None else os.environ.update({KEY_ENV: before})
+    with staged(settings, seed=time.time_ns() % 1_000_000) as stage:
+        campaign_id, code, status = _acts(stage)
+        return _curtain(stage, campaign_id, code, status, began)
 
 
 def _acts(stage: Stage) -> tuple[str, str, int]:
-    database = "a PostgreSQL schema" if stage.settings.on_postgres else "a SQLite file"
-    _note("ok", "Store", f"{database}, temporary")
-    _note("ok", "Sandbox", f"{stage.server.url}, a provider that mails nobody")
+    told_of_stage(stage)
     campaign_id = _prepare(stage)
     _kill_the_sender(stage, campaign_id)
     code, status = _press_send_again(stage, campaign_id)
-    _wait(lambda: _settled(stage).mailed() > 0, "the sandbox did not finish its delivery")
+    wait(lambda: _settled(stage).mailed() > 0, "the sandbox did not finish its delivery")
     _settle_later(stage, campaign_id)
     return campaign_id, code, status
 
@@ -130,7 +73,7 @@ def _prepare(stage: Stage) -> str:
     """Take a bundled newsletter up to a draft at the provider."""
     bridge, actor = stage.bridge, stage.actor
     content = resources.files("campaignbridge.cli").joinpath("demo_letter.html").read_bytes()
-    with _working("Creating a campaign from an HTML file"):
+    with working("Creating a campaign from an HTML file"):
         bridge.add_connection(
             "sandbox", provider="mailchimp", key_env=KEY_ENV, base_url=stage.server.url, actor=actor
         )
@@ -145,29 +88,29 @@ def _prepare(stage: Stage) -> str:
         )
         campaign_id = bridge.create(new, actor=actor).campaign.id
         _, checked = bridge.submit(campaign_id, actor=actor)
-    _note("ok", "Campaign", f"{campaign_id}, {len(content):,} bytes of HTML, submitted")
+    note("ok", "Campaign", f"{campaign_id}, {len(content):,} bytes of HTML, submitted")
     bridge.approve(campaign_id, actor=actor, approved=checked.fingerprint, max_recipients=PEOPLE)
-    _note("ok", "Approved", f"{chronicle.short(checked.fingerprint)}, for {PEOPLE:,} people at most")
-    with _working("Making the draft at the provider"):
+    note("ok", "Approved", f"{chronicle.short(checked.fingerprint)}, for {PEOPLE:,} people at most")
+    with working("Making the draft at the provider"):
         remote_id = bridge.hand_off(campaign_id, actor=actor, key=new_key()).remote_id
-    _note("ok", "Draft", f"{remote_id} stands at the provider, with its content")
+    note("ok", "Draft", f"{remote_id} stands at the provider, with its content")
     return campaign_id
 
 
 def _kill_the_sender(stage: Stage, campaign_id: str) -> None:
     """Kill the process that sends after the provider accepted and before we could write that down."""
     stage.server.sandbox.faults.add(Fault("send", "accept_then_withhold"))
-    with _working("A first process sends; the provider accepts and never answers"):
+    with working("A first process sends; the provider accepts and never answers"):
         process = stage.start("campaigns", "send", campaign_id, *_confirmed())
-        _wait(
+        wait(
             lambda: _settled(stage).sends_accepted() > 0 or process.poll() is not None,
             "the sandbox saw no send",
         )
         process.kill()
         process.communicate()
     accepted = stage.truth.sends_accepted()
-    _note("!", "Process 1", f"sent; the provider accepted ({accepted}) and withheld its answer")
-    _note(
+    note("!", "Process 1", f"sent; the provider accepted ({accepted}) and withheld its answer")
+    note(
         "!",
         "Killed",
         f"process {process.pid} by SIGKILL (exit {process.returncode}); it never learned of that",
@@ -177,27 +120,27 @@ def _kill_the_sender(stage: Stage, campaign_id: str) -> None:
 def _press_send_again(stage: Stage, campaign_id: str) -> tuple[str, int]:
     """Press Send a second time, as somebody would; return the code of the refusal and its exit code."""
     seen = len(stage.truth.requests())
-    with _working("Somebody presses Send again"):
+    with working("Somebody presses Send again"):
         process = stage.start("campaigns", "send", campaign_id, *_confirmed())
         said, _ = process.communicate(timeout=WAIT_S)
     told: dict[str, Any] = json.loads(said)
     asked = len(stage.truth.requests()) - seen
     code = str(told.get("code", "none"))
-    _note("ok", "Process 2", f"presses Send again and is refused ({code}, exit {process.returncode});")
-    _note("", "", f"the provider got {asked} requests from it")
+    note("ok", "Process 2", f"presses Send again and is refused ({code}, exit {process.returncode});")
+    note("", "", f"the provider got {asked} requests from it")
     return code, process.returncode
 
 
 def _settle_later(stage: Stage, campaign_id: str) -> None:
     """Let another worker find the campaign ten minutes later; nothing of the product is made shorter."""
     terminal.hint("", "      Ten minutes later (the second worker's store clock is 10 min ahead)", "")
-    with _working("A second worker looks at the provider"):
+    with working("A second worker looks at the provider"):
         process = stage.start(
             "demo-worker", campaign_id, "--clock-offset-ms", str(LATER_MS), "--for", str(WAIT_S)
         )
         process.communicate(timeout=WAIT_S + 10)
     state = stage.dossier(campaign_id).campaign.state.value
-    _note("ok" if state == "sent" else "FAIL", "Process 3", f"read the provider's record: {state}")
+    note("ok" if state == "sent" else "FAIL", "Process 3", f"read the provider's record: {state}")
 
 
 def _curtain(stage: Stage, campaign_id: str, code: str, status: int, began: float) -> Played:
@@ -229,12 +172,6 @@ def _truth(event: Any) -> str:
     return f"{event.kind.replace('_', ' ')}{people}"
 
 
-def _environment(database: str) -> dict[str, str]:
-    """Return what the other processes are given: none of the user's own choices, but the store and the key."""
-    outside = {name: value for name, value in os.environ.items() if not name.startswith("CAMPAIGNBRIDGE_")}
-    return {**outside, "CAMPAIGNBRIDGE_DATABASE": database, KEY_ENV: os.environ[KEY_ENV]}
-
-
 def _confirmed() -> tuple[str, ...]:
     return ("--confirm-recipients", str(PEOPLE), "--confirm-audience", AUDIENCE)
 
@@ -242,25 +179,3 @@ def _confirmed() -> tuple[str, ...]:
 def _settled(stage: Stage) -> Any:
     stage.server.sandbox.settle()
     return stage.truth
-
-
-def _wait(true: Callable[[], bool], otherwise: str) -> None:
-    until = time.monotonic() + WAIT_S
-    while not true():
-        if time.monotonic() > until:
-            raise TimeoutError(otherwise)
-        time.sleep(POLL_S)
-
-
-def _note(word: str, name: str, text: str) -> None:
-    terminal.mark(word, f"{name:<{LABEL}}{text}", stderr=True)
-
-
-@contextmanager
-def _working(text: str) -> Iterator[None]:
-    """Show what goes on, while it does, where the screen can move."""
-    if not terminal.live():
-        yield
-        return
-    with terminal.console(stderr=True).status(text, spinner="line"):
-        yield

@@ -1,7 +1,8 @@
 """What the world's changes tell webhooks: a campaign that ended, a person who came, left or changed."""
 
 from campaignbridge.sandbox.campaign import Campaign
-from campaignbridge.sandbox.mail_events import mails
+from campaignbridge.sandbox.mail_events import mails, told
+from campaignbridge.sandbox.outcome import Word
 from campaignbridge.sandbox.people import Person
 from campaignbridge.sandbox.world import World
 
@@ -14,6 +15,11 @@ def campaign(world: World, ended: Campaign, status: str, at_ms: int) -> None:
         mails(world, ended, at_ms)
     data = {"id": ended.id, "subject": ended.text("subject_line"), "status": status, "reason": ""}
     _announce(world, "campaign", ended.list_id, data, at_ms, source="admin")
+
+
+def mail(world: World, mailing: Campaign, receiver: Person, word: Word, at_ms: int) -> None:
+    """Announce what was heard of one mail, where the provider tells of single mails."""
+    told(world, mailing, receiver, word, at_ms)
 
 
 def person(  # one argument for each thing that an event tells

@@ -5,6 +5,9 @@ from dataclasses import dataclass, fields
 
 _LONGEST_MS = 366 * 24 * 3_600_000
 _MOST_CONNECTIONS = 128
+MILLION = 1_000_000
+RATES = ("hard_bounces", "soft_bounces", "unsubscribes", "complaints", "delays")
+OUTCOMES = (*RATES, "delay_ms", "bounces_over_ms", "replies_over_ms")
 VARIANTS: Mapping[str, tuple[str, ...]] = {
     "repeated_send": ("refused", "accepted_again", "silent_204"),
     "repeated_schedule": ("refused", "silent_204", "moved"),
@@ -57,10 +60,14 @@ class Behaviour:
     connection_limit: int = 10  # requests of one account at once over HTTP; 0: no limit
     calls_per_s: int = 0  # of one Resend account; 0: no limit
     abandoned_ms: int = 0  # so long a request still counts whose client left before its answer
-    hard_bounces: int = 0  # per 1,000 recipients, as are the next three
-    soft_bounces: int = 0
-    unsubscribes: int = 0
-    complaints: int = 0
+    hard_bounces: float = 0  # per 1,000 recipients, as are the next four; 0.4 is four in ten thousand
+    soft_bounces: float = 0
+    unsubscribes: float = 0
+    complaints: float = 0
+    delays: float = 0  # of mails that arrive late, by up to `delay_ms`
+    delay_ms: int = 3_600_000
+    bounces_over_ms: int = 0  # a bounce is heard of up to so long after its mail left
+    replies_over_ms: int = 0  # and so are departures and complaints
 
     def __post_init__(self) -> None:
         """Refuse unknown variants and impossible figures with a ValueError."""
@@ -71,15 +78,27 @@ class Behaviour:
             if item.name in VARIANTS:
                 continue
             value = getattr(self, item.name)
-            if type(value) is not int or not 0 <= value <= _most(item.name):
-                raise ValueError(f"{item.name} is a whole number from 0 to {_most(item.name)}")
-        if sum(self.rates) > 1_000:
+            number = type(value) is int or (item.name in RATES and type(value) is float)
+            if not number or not 0 <= value <= _most(item.name):
+                kind = "number" if item.name in RATES else "whole number"
+                raise ValueError(f"{item.name} is a {kind} from 0 to {_most(item.name)}")
+        if sum(self.fate_rates) > MILLION:
             raise ValueError("bounces, unsubscribes and complaints are more than 1,000 per 1,000")
 
     @property
-    def rates(self) -> tuple[int, int, int, int]:
-        """Hard bounces, soft bounces, unsubscribes and complaints, per 1,000 recipients."""
-        return self.hard_bounces, self.soft_bounces, self.unsubscribes, self.complaints
+    def fate_rates(self) -> tuple[int, ...]:
+        """Hard bounces, soft bounces, unsubscribes and complaints, per million recipients."""
+        return tuple(round(getattr(self, name) * 1_000) for name in RATES[:4])
+
+    @property
+    def delay_rate(self) -> int:
+        """Mails that arrive late, per million."""
+        return round(self.delays * 1_000)
+
+    @property
+    def rates(self) -> tuple[int, ...]:
+        """All five rates, per million recipients."""
+        return (*self.fate_rates, self.delay_rate)
 
 
 def described() -> dict[str, str]:

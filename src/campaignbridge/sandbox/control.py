@@ -8,14 +8,19 @@
   DELETE /control/faults   forget all faults
   GET    /control/world    the switches
   POST   /control/world    set switches: a JSON object, such as {"repeated_send": "silent_204"}
+  GET    /control/outcomes rules for how mail fares where
+  POST   /control/outcomes add rules: a JSON list, such as [{"segment": "*wave-3*", "hard_bounces": 60}]
+  DELETE /control/outcomes forget all rules
   GET    /control/lists    the lists of the first account
   POST   /control/lists    open a list or change its size: {"id": "b2", "name": "Staff", "members": 12}
   GET    /control/webhooks what waits to be posted, and how the last 1,000 posts were answered
-  POST   /control/reset    forget campaigns, segments, webhooks, faults, switches and the truth log
+  POST   /control/reset    forget campaigns, segments, webhooks, faults, rules, switches and the truth log
 
 A fault has an operation and a kind. Optional: `times` (1; null: always), `after` (calls that go well first),
 `ms`, `status`, `answer` (of apply_late), `applied` (of proxy_page and garbled), `retry_after` and `bare` (of
 status_429), `keep` (bytes of a truncated answer).
+A rule names deliveries by patterns (`list` id, `segment` name, `title`; `*` and `?` stand for anything) and the rates
+and times that count there in place of the switches; rates that it doesn't name are 0. The last rule that fits counts.
 A request that can't be done is answered 400 with a reason, and then nothing has changed. Requests that a web
 page of another origin could make are refused, by their Host and Origin headers.
 Webhooks are posted to http:// addresses on this machine only. One that isn't answered with 2xx within 10 s goes
@@ -32,6 +37,7 @@ from urllib.parse import urlsplit
 from campaignbridge.sandbox import behaviour
 from campaignbridge.sandbox.app import Sandbox
 from campaignbridge.sandbox.faults import BREAKS, HOOK_FAULTS, OPERATIONS, QUIRKS, Fault
+from campaignbridge.sandbox.outcome_rules import OutcomeRule
 from campaignbridge.sandbox.page import STYLE_HASH, render
 from campaignbridge.sandbox.wire import BODY_LIMIT, Request, Response
 
@@ -76,6 +82,9 @@ class Control:
             case ("DELETE", "/control/faults"):
                 self._sandbox.faults.clear()
                 return Response(204)
+            case ("DELETE", "/control/outcomes"):
+                self._sandbox.world.outcome_rules.clear()
+                return Response(204)
             case _:
                 return _nothing()
 
@@ -93,6 +102,8 @@ class Control:
                 return _json(200, sandbox.faults.listing())
             case "/control/world":
                 return _json(200, asdict(sandbox.world.behaviour))
+            case "/control/outcomes":
+                return _json(200, self._rules())
             case "/control/lists":
                 return _json(200, self._lists())
             case "/control/webhooks":
@@ -108,6 +119,9 @@ class Control:
                 return _json(200, sandbox.faults.listing())
             case "/control/world":
                 return _json(200, asdict(sandbox.world.behave(**_object(json.loads(body)))))
+            case "/control/outcomes":
+                sandbox.world.rule_outcomes(*(OutcomeRule.of(order) for order in _list(json.loads(body))))
+                return _json(200, self._rules())
             case "/control/lists":
                 sandbox.add_list(*_opened(_object(json.loads(body))))
                 return _json(200, self._lists())
@@ -123,6 +137,9 @@ class Control:
             # An address may hold a secret: it is not shown.
             known = [{"id": one.id, "list_id": one.list_id} for one in hooks.everywhere()]
             return {"webhooks": known, "waiting": hooks.waiting, "lost": hooks.lost, "log": list(hooks.log)}
+
+    def _rules(self) -> list[dict[str, object]]:
+        return [rule.listing() for rule in list(self._sandbox.world.outcome_rules)]
 
     def _lists(self) -> list[dict[str, Any]]:
         world = self._sandbox.world
@@ -163,7 +180,7 @@ def _opened(order: Mapping[str, Any]) -> tuple[str, str, int]:
 
 def _list(value: object) -> list[Any]:
     if not isinstance(value, list):
-        raise ValueError("a JSON list of faults is expected")  # noqa: TRY004  # one kind of error for `handle` to answer
+        raise ValueError("a JSON list is expected")  # noqa: TRY004  # one kind of error for `handle` to answer
     return value
 
 

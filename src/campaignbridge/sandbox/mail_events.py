@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from campaignbridge.sandbox.campaign import Campaign
+from campaignbridge.sandbox.outcome import ARRIVED, DELAYED, Word
 from campaignbridge.sandbox.people import Person
 from campaignbridge.sandbox.world import World
 
@@ -21,8 +22,14 @@ EVENTS = (
     "email.failed",
     "email.suppressed",
 )
-MOST_TOLD = 200  # people of one delivery
-_FATES = {"hard": "email.bounced", "soft": "email.bounced", "abuse": "email.complained"}
+MOST_TOLD = 200  # people of one delivery of whom nothing but good is told
+_KINDS = {
+    "hard": "email.bounced",
+    "soft": "email.bounced",
+    "abuse": "email.complained",
+    DELAYED: "email.delivery_delayed",
+    ARRIVED: "email.delivered",
+}
 
 
 def new_key(digits: str) -> str:
@@ -31,21 +38,33 @@ def new_key(digits: str) -> str:
 
 
 def mails(world: World, ended: Campaign, at_ms: int) -> None:
-    """Tell of the first mails of a delivery that ended: sent, then what became of each."""
+    """Tell of the first mails of a delivery that ended: sent, and delivered unless something else is heard of it."""
     mailed = world.deliveries.get(ended.id)
     if mailed is None or not world.hooks.of_list(ended.list_id):
         return
-    for person in mailed.page(0, MOST_TOLD, mailed.size):
-        fate = mailed.fate(person)
-        for kind in ("email.sent", _FATES.get(fate, "email.delivered")):
-            world.hooks.announce(
-                kind,
-                ended.list_id,
-                _data(ended, person, fate, kind, at_ms),
-                at_ms,
-                source="api",
-                lag_ms=world.behaviour.webhook_lag_ms,
-            )
+    troubled = mailed.troubled()
+    for place, person in enumerate(mailed.page(0, MOST_TOLD, mailed.size)):
+        _tell(world, ended, person, "email.sent", at_ms)
+        if place not in troubled:
+            _tell(world, ended, person, "email.delivered", at_ms)
+
+
+def told(world: World, mailing: Campaign, person: Person, word: Word, at_ms: int) -> None:
+    """Tell what was heard of one mail; of everybody, since these are few."""
+    kind = _KINDS.get(word.fate)
+    if kind is not None and world.hooks.of_list(mailing.list_id):
+        _tell(world, mailing, person, kind, at_ms, fate=word.fate)
+
+
+def _tell(world: World, ended: Campaign, person: Person, kind: str, at_ms: int, *, fate: str = "") -> None:
+    world.hooks.announce(
+        kind,
+        ended.list_id,
+        _data(ended, person, fate, kind, at_ms),
+        at_ms,
+        source="api",
+        lag_ms=world.behaviour.webhook_lag_ms,
+    )
 
 
 def moment(at_ms: int) -> str:

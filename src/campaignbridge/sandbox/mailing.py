@@ -6,8 +6,10 @@ from functools import partial
 
 from campaignbridge.sandbox import announcing
 from campaignbridge.sandbox.campaign import Campaign
-from campaignbridge.sandbox.outcome import Mailed
+from campaignbridge.sandbox.outcome import Mailed, Word, draw
 from campaignbridge.sandbox.world import World
+
+_AFTERWARDS = {"hard": "cleaned", "unsubscribed": "unsubscribed", "abuse": "unsubscribed"}
 
 
 def html_sha256(campaign: Campaign) -> str:
@@ -24,8 +26,8 @@ def begin(world: World, campaign: Campaign, at_ms: int, *, by: str) -> Campaign:
         campaign, status="sending", send_ms=at_ms, done_ms=until, recipients=size, emails_sent=0
     )
     world.note("send_accepted", sending, at_ms, recipients=size, by=by)
-    _address(world, campaign, size)
     world.later(until, partial(_finish, world, sending, by))
+    _await_word(world, sending, _address(world, sending, size), 0)
     return world.put(sending, at_ms)
 
 
@@ -41,7 +43,8 @@ def cancel(world: World, campaign: Campaign, at_ms: int, *, by: str) -> None:
     if gone:
         world.note("mailed", campaign, at_ms, recipients=gone, sha256=html_sha256(campaign), by=by)
     world.note("cancelled", campaign, at_ms, recipients=gone, by=by)
-    _settle(world, campaign, gone, at_ms)
+    if campaign.id in world.deliveries:
+        world.deliveries[campaign.id].stop(gone)
     until = at_ms + world.behaviour.cancelling_ms
     world.put(replace(campaign, status="canceling", emails_sent=gone, done_ms=until), at_ms)
     world.later(until, partial(_cancelled, world, campaign.id))
@@ -65,29 +68,53 @@ def _finish(world: World, mailing: Campaign, by: str, at_ms: int) -> None:
         return
     size = mailing.recipients or 0
     world.note("mailed", mailing, at_ms, recipients=size, sha256=html_sha256(mailing), by=by)
-    _settle(world, mailing, size, at_ms)
     # Deleted meanwhile, or mailed again meanwhile: then this end changes no status.
     if current is not None and current.status == "sending" and current.send_ms == mailing.send_ms:
         world.put(replace(current, status="sent", emails_sent=size), at_ms)
         announcing.campaign(world, current, "sent", at_ms)
 
 
-def _address(world: World, campaign: Campaign, size: int) -> None:
-    """Fix who gets this delivery; people who join or leave later change nothing about it."""
-    if world.audience(campaign.account_id, campaign.list_id) is None:
-        return
-    people = world.roster.people(campaign.list_id)
-    plain = not campaign.mailed_opts and people.untouched
-    receivers = None if plain else world.roster.receivers(campaign.list_id, campaign.mailed_opts)[:size]
-    world.deliveries[campaign.id] = Mailed(campaign.id, people, size, receivers, world.behaviour.rates)
+def _address(world: World, sending: Campaign, size: int) -> Mailed | None:
+    """Fix who gets this delivery, and how each mail will fare; people who join or leave later change nothing."""
+    if world.audience(sending.account_id, sending.list_id) is None:
+        return None
+    people = world.roster.people(sending.list_id)
+    plain = not sending.mailed_opts and people.untouched
+    receivers = None if plain else world.roster.receivers(sending.list_id, sending.mailed_opts)[:size]
+    assert sending.send_ms is not None, "a delivery that began has its moments"
+    assert sending.done_ms is not None, "a delivery that began has its moments"
+    rates = world.outcomes_of(sending)
+    words = draw(sending.id, size, receivers, sending.send_ms, sending.done_ms, rates)
+    mailed = Mailed(people, size, receivers, words)
+    world.deliveries[sending.id] = mailed
+    return mailed
 
 
-def _settle(world: World, campaign: Campaign, sent: int, at_ms: int) -> None:
-    if campaign.id in world.deliveries:
-        for before, after in world.deliveries[campaign.id].settle(sent, at_ms):
-            announcing.person(
-                world, campaign.list_id, before, after, at_ms, source="user", campaign_id=campaign.id
-            )
+def _await_word(world: World, mailing: Campaign, mailed: Mailed | None, place: int) -> None:
+    """Wait for what is heard next of a delivery: one thing at a time is due, however big it is."""
+    if mailed is not None and place < len(mailed.words):
+        world.later(mailed.words[place].at_ms, partial(_hear, world, mailing, mailed, place))
+
+
+def _hear(world: World, mailing: Campaign, mailed: Mailed, place: int, at_ms: int) -> None:
+    while place < len(mailed.words) and mailed.words[place].at_ms <= at_ms:
+        _apply(world, mailing, mailed, mailed.words[place], at_ms)
+        place += 1
+    _await_word(world, mailing, mailed, place)
+
+
+def _apply(world: World, mailing: Campaign, mailed: Mailed, word: Word, at_ms: int) -> None:
+    """Let a bounce, a departure or a complaint change the list, and tell of it."""
+    if word.place >= mailed.size:
+        return  # it never left
+    person = mailed.person(word.place)
+    now = mailed.people.get(person.email)
+    status = _AFTERWARDS.get(word.fate)
+    if status is not None and now is not None and now.status == "subscribed":
+        reason = "Abuse complaint" if word.fate == "abuse" else ""
+        after = mailed.people.put(replace(now, status=status, changed_ms=at_ms, reason=reason))
+        announcing.person(world, mailing.list_id, now, after, at_ms, source="user", campaign_id=mailing.id)
+    announcing.mail(world, mailing, person, word, at_ms)
 
 
 def _cancelled(world: World, campaign_id: str, at_ms: int) -> None:

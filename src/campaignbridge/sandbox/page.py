@@ -39,6 +39,7 @@ def render(sandbox: Sandbox) -> str:
         tables = [
             _table("Campaigns", ("Id", "Title", "Status", "Send time"), _campaigns(sandbox)),
             _table("Faults in effect", ("Operation", "Kind", "Left", "Used", "With"), _faults(sandbox)),
+            _table("Outcome rules", ("List", "Segment", "Title", "Figures"), _rules(sandbox)),
             _table("World switches", ("Switch", "Now", "Default"), _switches(sandbox), marked=True),
             _table("Truth", ("At", "What", "Campaign", "Title", "List", "People", "By"), _events(sandbox)),
             _table("Requests", ("At", "Method", "Path", "Answered", "Fault"), _requests(sandbox)),
@@ -73,6 +74,18 @@ def _faults(sandbox: Sandbox) -> list[Row]:
         )
         rows.append((order["operation"], order["kind"], left, order["used"], rest))
     return rows
+
+
+def _rules(sandbox: Sandbox) -> list[Row]:
+    return [
+        (
+            rule.list,
+            rule.segment,
+            rule.title,
+            ", ".join(f"{name} {value}" for name, value in rule.changes().items()),
+        )
+        for rule in sandbox.world.outcome_rules
+    ]
 
 
 def _switches(sandbox: Sandbox) -> list[Row]:

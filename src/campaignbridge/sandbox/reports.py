@@ -1,12 +1,13 @@
 """Calls about what became of a campaign's mails. Reading a report too early is a 404."""
 
+from collections import Counter
 from typing import Any
 
 from campaignbridge.sandbox import problems
 from campaignbridge.sandbox.answers import delivery, links
 from campaignbridge.sandbox.call import Call, iso
 from campaignbridge.sandbox.campaign import Campaign
-from campaignbridge.sandbox.outcome import Mailed, window
+from campaignbridge.sandbox.outcome import BOUNCES, FATES, Mailed, Record
 from campaignbridge.sandbox.people import Person
 from campaignbridge.sandbox.wire import Response
 
@@ -38,9 +39,9 @@ def sent_to(call: Call) -> Response:
     campaign = _reported(call)
     offset, count = call.window()
     mailed, sent = _mailed(call, campaign)
-    page = mailed.page(offset, count, sent) if mailed is not None else []
+    page = mailed.receipts(offset, count, sent, call.seen_ms) if mailed is not None else []
     shown = {
-        "sent_to": [_receipt(call, campaign, mailed, person) for person in page if mailed is not None],
+        "sent_to": [_receipt(call, campaign, record) for record in page],
         "campaign_id": campaign.id,
         "total_items": min(sent, mailed.size) if mailed is not None else 0,
         "_links": links(f"reports/{campaign.id}/sent-to", f"reports/{campaign.id}"),
@@ -53,21 +54,22 @@ def unsubscribed(call: Call) -> Response:
     campaign = _reported(call)
     offset, count = call.window()
     mailed, sent = _mailed(call, campaign)
-    page = window(mailed.those("unsubscribed", sent), offset, count) if mailed is not None else []
+    found = mailed.records(("unsubscribed",), sent, call.seen_ms) if mailed is not None else []
     shown = {
         "unsubscribes": [
             {
-                **_who(call, campaign, person),
-                "timestamp": iso(campaign.done_ms),
+                **_who(call, campaign, record.person),
+                "timestamp": iso(record.at_ms),
                 "reason": "None given",
                 "_links": links(
-                    f"reports/{campaign.id}/unsubscribed/{person.hash}", f"reports/{campaign.id}/unsubscribed"
+                    f"reports/{campaign.id}/unsubscribed/{record.person.hash}",
+                    f"reports/{campaign.id}/unsubscribed",
                 ),
             }
-            for person in page
+            for record in found[offset : offset + count]
         ],
         "campaign_id": campaign.id,
-        "total_items": mailed.count("unsubscribed", sent) if mailed is not None else 0,
+        "total_items": len(found),
         "_links": links(f"reports/{campaign.id}/unsubscribed", f"reports/{campaign.id}"),
     }
     return call.answer(shown)
@@ -77,18 +79,18 @@ def abuse_reports(call: Call) -> Response:
     """Tell who complained; not paged."""
     campaign = _reported(call)
     mailed, sent = _mailed(call, campaign)
-    found = list(mailed.those("abuse", sent)) if mailed is not None else []
+    found = mailed.records(("abuse",), sent, call.seen_ms) if mailed is not None else []
     shown = {
         "abuse_reports": [
             {
                 "id": number,
-                **_who(call, campaign, person),
-                "date": iso(campaign.done_ms),
+                **_who(call, campaign, record.person),
+                "date": iso(record.at_ms),
                 "_links": links(
                     f"reports/{campaign.id}/abuse-reports/{number}", f"reports/{campaign.id}/abuse-reports"
                 ),
             }
-            for number, person in enumerate(found, start=1)
+            for number, record in enumerate(found, start=1)
         ],
         "campaign_id": campaign.id,
         "total_items": len(found),
@@ -127,22 +129,23 @@ def _who(call: Call, campaign: Campaign, person: Person) -> dict[str, Any]:
     }
 
 
-def _receipt(call: Call, campaign: Campaign, mailed: Mailed, person: Person) -> dict[str, Any]:
-    fate = mailed.fate(person)
+def _receipt(call: Call, campaign: Campaign, record: Record) -> dict[str, Any]:
     return {
-        **_who(call, campaign, person),
-        "status": fate if fate in ("hard", "soft") else "sent",
+        **_who(call, campaign, record.person),
+        "status": record.fate if record.fate in BOUNCES else "sent",
         "open_count": 0,
         "last_open": "",
         "gmt_offset": 0,
-        "_links": links(f"reports/{campaign.id}/sent-to/{person.hash}", f"reports/{campaign.id}/sent-to"),
+        "_links": links(
+            f"reports/{campaign.id}/sent-to/{record.person.hash}", f"reports/{campaign.id}/sent-to"
+        ),
     }
 
 
 def _report(call: Call, campaign: Campaign) -> dict[str, Any]:
     mailed, sent = _mailed(call, campaign)
-    fates = ("hard", "soft", "unsubscribed", "abuse")
-    counts = {fate: mailed.count(fate, sent) if mailed is not None else 0 for fate in fates}
+    heard = mailed.heard(sent, call.seen_ms) if mailed is not None else ()
+    counts = dict.fromkeys(FATES, 0) | Counter(word.fate for word in heard)
     audience = call.world.audience(campaign.account_id, campaign.list_id)
     return {
         "id": campaign.id,

@@ -17,6 +17,7 @@ from campaignbridge.sandbox.behaviour import Behaviour
 from campaignbridge.sandbox.campaign import Campaign
 from campaignbridge.sandbox.hooks import Hooks
 from campaignbridge.sandbox.outcome import Mailed
+from campaignbridge.sandbox.outcome_rules import MOST_RULES, OutcomeRule
 from campaignbridge.sandbox.roster import Roster
 from campaignbridge.sandbox.truth import Event, Kind, TruthLog
 
@@ -65,6 +66,7 @@ class World:
         self.roster = Roster()
         self.hooks = Hooks()
         self.deliveries: dict[str, Mailed] = {}  # the last one of each campaign
+        self.outcome_rules: list[OutcomeRule] = []
         self._now_ms = now_ms
         self._seed = seed
         self._last_ms = 0
@@ -110,6 +112,23 @@ class World:
         with self.lock:
             self.behaviour = replace(self.behaviour, **changes)  # type: ignore[arg-type]  # checked by itself
             return self.behaviour
+
+    def rule_outcomes(self, *rules: OutcomeRule) -> None:
+        """Add rules for deliveries that begin from now on. Raises ValueError beyond 100 and then adds none."""
+        with self.lock:
+            if len(self.outcome_rules) + len(rules) > MOST_RULES:
+                raise ValueError(f"at most {MOST_RULES} rules")
+            self.outcome_rules += rules
+
+    def outcomes_of(self, campaign: Campaign) -> Behaviour:
+        """Return the figures by which this campaign's mail fares: of the last rule that fits, else the switches."""
+        number = (campaign.mailed_opts or {}).get("saved_segment_id")
+        segment = self.roster.segment(campaign.list_id, number) if type(number) is int else None
+        name = segment.name if segment is not None else ""
+        for rule in reversed(self.outcome_rules):
+            if rule.fits(list_id=campaign.list_id, segment=name, title=campaign.text("title")):
+                return rule.figures
+        return self.behaviour
 
     def add_account(self, key: str, name: str) -> Account:
         """Add an account that `key` opens, or return the one that it opens already."""
@@ -238,6 +257,7 @@ class World:
             self.roster.reset({item.id: (item.members, item.created_ms) for item in self._lists.values()})
             self.truth = TruthLog()
             self.behaviour = Behaviour()
+            self.outcome_rules.clear()
 
     def _visible(self, state: Campaign, account_id: str | None) -> bool:
         present = self._campaigns.get(state.id)

@@ -6,8 +6,7 @@ from typing import Any
 
 from campaignbridge.sandbox import mailing
 from campaignbridge.sandbox.campaign import DRAFTS, STARTED, Campaign, Content
-from campaignbridge.sandbox.outcome import Mailed
-from campaignbridge.sandbox.people import Person
+from campaignbridge.sandbox.outcome import BOUNCES, Mailed, Record
 from campaignbridge.sandbox.resend import errors
 from campaignbridge.sandbox.resend.call import Call, answer, milliseconds, stamp, text_in
 from campaignbridge.sandbox.resend.team import contact_id, uuid_of
@@ -157,8 +156,8 @@ def recipients(call: Call) -> Response:
     mailed = call.world.deliveries.get(call.path["id"])
     if found is None and mailed is None:
         raise errors.missing("Broadcast")
-    people = [] if mailed is None else _named(mailed, kind, _left(call, found, mailed))
-    return call.page(people, contact_id, lambda one: _recipient(mailed, kind, one))
+    rows = [] if mailed is None else _named(mailed, kind, _left(call, found, mailed), call.seen_ms)
+    return call.page(rows, lambda row: contact_id(row.person), lambda row: _recipient(kind, row))
 
 
 def _left(call: Call, found: Campaign | None, mailed: Mailed) -> int:
@@ -166,26 +165,29 @@ def _left(call: Call, found: Campaign | None, mailed: Mailed) -> int:
     return mailed.size if found is None else found.emails_sent_at(call.seen_ms)
 
 
-def _named(mailed: Mailed, kind: str, sent: int) -> list[Person]:
+def _named(mailed: Mailed, kind: str, sent: int, at_ms: int) -> list[Record]:
     match kind:
         case "sent":
-            return mailed.page(0, sent, sent)
+            return mailed.receipts(0, sent, sent, at_ms)
         case "delivered":
-            return [one for one in mailed.page(0, sent, sent) if mailed.fate(one) not in ("hard", "soft")]
+            missing = mailed.undelivered(sent, at_ms)
+            rows = enumerate(mailed.receipts(0, sent, sent, at_ms))
+            return [row for index, row in rows if index not in missing]
         case "bounced":
-            return [one for one in mailed.page(0, sent, sent) if mailed.fate(one) in ("hard", "soft")]
+            return mailed.records(BOUNCES, sent, at_ms)
         case "complained":
-            return list(mailed.those("abuse", sent))
+            return mailed.records(("abuse",), sent, at_ms)
         case "unsubscribed":
-            return list(mailed.those("unsubscribed", sent))
+            return mailed.records(("unsubscribed",), sent, at_ms)
         case _:
             return []  # nobody opens, clicks or is suppressed here
 
 
-def _recipient(mailed: Mailed | None, kind: str, person: Person) -> dict[str, Any]:
-    shown = {"id": contact_id(person), "contact_id": contact_id(person), "email": person.email, "count": 1}
-    if kind == "bounced" and mailed is not None:
-        shown["bounce_type"] = "permanent" if mailed.fate(person) == "hard" else "transient"
+def _recipient(kind: str, row: Record) -> dict[str, Any]:
+    ident = contact_id(row.person)
+    shown = {"id": ident, "contact_id": ident, "email": row.person.email, "count": 1}
+    if kind == "bounced":
+        shown["bounce_type"] = "permanent" if row.fate == "hard" else "transient"
     return shown
 
 

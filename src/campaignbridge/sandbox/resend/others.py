@@ -1,11 +1,13 @@
 """Calls about domains, contact properties, mails of their own, figures and webhooks."""
 
+from collections import Counter
 from typing import Any
 
 from campaignbridge.sandbox.campaign import Campaign, Content
 from campaignbridge.sandbox.hooks import Hook
 from campaignbridge.sandbox.mail_events import EVENTS, new_key
 from campaignbridge.sandbox.mailing import html_sha256
+from campaignbridge.sandbox.outcome import DELAYED
 from campaignbridge.sandbox.resend import errors
 from campaignbridge.sandbox.resend.call import Call, answer, stamp, text_in
 from campaignbridge.sandbox.resend.team import DOMAINS, uuid_of
@@ -173,15 +175,16 @@ def _figures(call: Call, ident: str) -> dict[str, int] | None:
     if call.seen_ms < begun + call.world.behaviour.report_lag_ms:
         return None
     sent = 0 if call.quirks.sent_zero else found.emails_sent_at(call.seen_ms)
-    hard, soft = mailed.count("hard", sent), mailed.count("soft", sent)
+    heard = Counter(word.fate for word in mailed.heard(sent, call.seen_ms))
     return {
         "sent": sent,
-        "delivered": sent - hard - soft,
-        "bounced": hard + soft,
-        "bounced_permanent": hard,
-        "bounced_transient": soft,
-        "complained": mailed.count("abuse", sent),
-        "unsubscribed": mailed.count("unsubscribed", sent),
+        "delivered": sent - len(mailed.undelivered(sent, call.seen_ms)),
+        "bounced": heard["hard"] + heard["soft"],
+        "bounced_permanent": heard["hard"],
+        "bounced_transient": heard["soft"],
+        "complained": heard["abuse"],
+        "unsubscribed": heard["unsubscribed"],
+        "delivery_delayed": heard[DELAYED],
     }
 
 

@@ -1,0 +1,396 @@
+"""What the ramp demo plays: five waves over virtual days, a killed worker, a lost answer, a gate that trips.
+
+Every figure it shows is read: from the store, from the provider's truth, from exit codes.
+"""
+
+import subprocess
+import tempfile
+import time
+from dataclasses import dataclass, field
+from importlib import resources
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from campaignbridge import NewCampaign, Settings
+from campaignbridge.cli import terminal
+from campaignbridge.cli.demo_board import Board, board, read, rows
+from campaignbridge.cli.demo_people import Crowd, write_crowd
+from campaignbridge.cli.demo_stage import (
+    AUDIENCE,
+    KEY_ENV,
+    LATER_MS,
+    WAIT_S,
+    Stage,
+    note,
+    staged,
+    told_of_stage,
+    wait,
+    working,
+)
+from campaignbridge.cli.moments import DAY_MS, HOUR_MS, clock_time
+from campaignbridge.domain.audience import Suppressed
+from campaignbridge.domain.ramp import Plan
+from campaignbridge.sandbox import Fault
+from campaignbridge.sandbox.outcome_rules import OutcomeRule
+
+if TYPE_CHECKING:
+    from campaignbridge.flows.importing import Imported
+
+SLUG, CROWD = "autumn", "customers"
+SEED = 20_261
+SHARES = (500, 1_500, 5_000, 15_000, 23_000)
+SMALLEST = 100
+CHUNK = 500
+WORK_S = 120.0
+REFRESH_S = 0.2
+USUAL = {"hard_bounces": 3, "soft_bounces": 1, "unsubscribes": 2, "complaints": 0.02}
+BAD = {"hard_bounces": 60, "soft_bounces": 15, "unsubscribes": 10, "complaints": 3}
+SPREAD = {"bounces_over_ms": 6 * HOUR_MS, "replies_over_ms": 12 * HOUR_MS}
+WHY = "An old address book was in this wave; the rest of the list is clean."
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What came of it. What isn't as it must be is named in `wrong`."""
+
+    state: str
+    mailed: int
+    duplicates: int
+    strangers: int  # mailed without having been imported, or in spite of being suppressed
+    crashes: int
+    gate_trips: int
+    unconfirmed: int
+    continued_same_run: bool
+    waves: list[dict[str, Any]]
+    imported: dict[str, int]
+    database: str
+    seconds: float
+    wrong: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Played:
+    """The result, and what people are shown of it."""
+
+    result: Result
+    lines: list[str]
+
+
+def tiers_of(people: int) -> tuple[int, ...]:
+    """Return five growing tiers that make up so many people."""
+    tiers = [max(SMALLEST, people * share // sum(SHARES)) for share in SHARES[:-1]]
+    return (*tiers, people - sum(tiers))
+
+
+def play(settings: Settings, people: int) -> Played:
+    """Play the demo over an empty store; return what came of it."""
+    began = time.monotonic()
+    with (
+        tempfile.TemporaryDirectory(prefix="campaignbridge-demo-") as folder,
+        staged(settings, seed=SEED) as stage,
+    ):
+        told_of_stage(stage)
+        crowd = write_crowd(Path(folder), people)
+        imported = _import(stage, crowd)
+        _set_up(stage, tiers_of(people))
+        with board(stage, SLUG) as shown:
+            same_run = _Story(stage, shown).play()
+        return _curtain(stage, crowd, imported, began, same_run=same_run)
+
+
+def _import(stage: Stage, crowd: Crowd) -> "Imported":
+    """Bring the file in by the real importer, and suppress who asked for it."""
+    from campaignbridge.flows.rejects import RejectsFile
+    from campaignbridge.flows.tables import Choices, look_at
+
+    with working("Importing a file of contacts"):
+        stage.bridge.make_audience(CROWD, actor=stage.actor)
+        table = look_at(str(crowd.path), Choices())
+        done = stage.bridge.import_contacts(
+            table, CROWD, rejects=RejectsFile(str(crowd.path)), actor=stage.actor
+        )
+        stage.bridge.suppress(crowd.suppressed, reason=Suppressed.UNSUBSCRIBE, actor=stage.actor)
+    counts = done.counts
+    note(
+        "ok", "Imported", f"{counts['added']:,} people from {counts['rows_read']:,} rows ({table.encoding}):"
+    )
+    note(
+        "",
+        "",
+        f"{counts['repeated']:,} came twice, {counts['repaired']:,} had invisible characters at their ends",
+    )
+    note(
+        "warn",
+        "Not taken",
+        f"{counts['rejected']:,} rows, for {len(done.reasons)} reasons, kept beside the file",
+    )
+    note("ok", "Suppressed", f"{len(crowd.suppressed):,} of them asked never to be mailed")
+    return done
+
+
+def _set_up(stage: Stage, tiers: tuple[int, ...]) -> None:
+    """Approve a content, and set a ramp up over it that runs by itself each morning."""
+    from campaignbridge.flows import ramping
+
+    bridge, actor = stage.bridge, stage.actor
+    world = stage.server.sandbox.world
+    world.behave(**USUAL, **SPREAD)
+    world.rule_outcomes(OutcomeRule.of({"segment": f"*-{SLUG}-wave-3", **BAD, **SPREAD}))
+    content = resources.files("campaignbridge.cli").joinpath("demo_letter.html").read_bytes()
+    bridge.add_connection(
+        "sandbox", provider="mailchimp", key_env=KEY_ENV, base_url=stage.server.url, actor=actor
+    )
+    new = NewCampaign(
+        name="The autumn letter",
+        connection="sandbox",
+        audience=AUDIENCE,
+        subject="Put the garden to bed 🧄 keep the kitchen awake",
+        from_name="Jo at Fernhill Seeds",
+        from_email="letter@fernhill.example",
+        content=content,
+    )
+    campaign_id = bridge.create(new, actor=actor).campaign.id
+    _, checked = bridge.submit(campaign_id, actor=actor)
+    bridge.approve(campaign_id, actor=actor, approved=checked.fingerprint, max_recipients=sum(tiers))
+    ramp = ramping.NewRamp(
+        slug=SLUG,
+        connection="sandbox",
+        audience=CROWD,
+        content=campaign_id,
+        plan=Plan(tiers=tiers, prefix="wave"),
+        list=AUDIENCE,
+        cron="0 9 * * *",
+    )
+    ramping.init(bridge.wiring, ramp, actor=actor)
+    sizes = ", ".join(f"{size:,}" for size in tiers)
+    note("ok", "Ramp", f"{SLUG}: {sizes}; one wave a day, {sum(tiers):,} people")
+
+
+class _Story:
+    """The days, one after the other."""
+
+    def __init__(self, stage: Stage, shown: Board) -> None:
+        self.stage, self.shown = stage, shown
+        self.faults = stage.server.sandbox.faults
+        self.day = 1
+
+    def play(self) -> bool:
+        """Play all days; say whether the killed worker's run was continued, and not begun anew."""
+        self._a_good_day()
+        self._a_lost_answer()
+        self._a_bad_wave()
+        self._the_gate()
+        same_run = self._a_killed_worker()
+        self._next_day()
+        self._work()
+        self._tell_mailed()
+        self._next_day()
+        self._work()
+        ramp, _ = read(self.stage, SLUG)
+        self._note("ok" if ramp.facts.ended == "complete" else "FAIL", f"the ramp is {_standing(ramp)}")
+        return same_run
+
+    def _a_good_day(self) -> None:
+        self._work()
+        self._tell_mailed()
+
+    def _a_lost_answer(self) -> None:
+        self._next_day()
+        self.faults.add(Fault("send", "accept_then_drop"))
+        self._work()
+        ramp, _ = read(self.stage, SLUG)
+        self._note(
+            "!",
+            f"{self._last().label} was accepted and the answer lost: {_standing(ramp)}, nothing is repeated",
+        )
+        self.stage.later(LATER_MS)
+        self._work()
+        ramp, _ = read(self.stage, SLUG)
+        self._note("ok", f"ten minutes later the provider's record proves it; the ramp is {_standing(ramp)}")
+        self._tell_mailed()
+
+    def _a_bad_wave(self) -> None:
+        self._next_day()
+        self._work()
+        self._tell_mailed()
+
+    def _the_gate(self) -> None:
+        """Let the gate trip in the morning; an operator waives what was measured, and goes on."""
+        from campaignbridge.flows import ramping
+        from campaignbridge.flows.ramp_tick import run_now
+
+        self._next_day()
+        self._work()
+        ramp, _ = read(self.stage, SLUG)
+        told = ramp.gate_tripped or {}
+        figures = ", ".join(
+            f"{told.get(name, 0):,} {name}" for name in ("delivered", "bounced", "complained")
+        )
+        self._note("FAIL" if not told else "!", f"the gate stopped the ramp: {told.get('wave')}, {figures}")
+        wiring, actor = self.stage.bridge.wiring, self.stage.actor
+        ramping.clear_gate(wiring, SLUG, actor=actor, reason=WHY)
+        ramping.resume(wiring, SLUG, actor=actor, reason=WHY)
+        outcome = run_now(wiring, SLUG, actor=actor)
+        self._note("ok", f"an operator waives it and resumes: {outcome.replace('_', ' ')}")
+
+    def _a_killed_worker(self) -> bool:
+        """Kill the worker in mid-push, with a chunk applied and unanswered; another one goes on with its run."""
+        wave = self._last()
+        chunks = -(-wave.requested // CHUNK)
+        self.faults.add(Fault("change_segment_members", "accept_then_withhold", after=chunks // 2))
+        process = self._worker()
+        self._follow(process, until=self._withheld)
+        process.kill()
+        process.communicate()
+        with self.stage.bridge.wiring.store.reading() as unit:
+            pushed = unit.assignments.counts(wave.id).get("in_segment", 0)
+        self._note(
+            "!",
+            f"worker {process.pid} killed in mid-push (exit {process.returncode}), "
+            f"{pushed:,} of {wave.requested:,} recorded",
+        )
+        self.stage.later(LATER_MS)
+        self._work()
+        same_run: bool = self._last().run_id == wave.run_id
+        word = "the same run" if same_run else "another run"
+        self._note("ok" if same_run else "FAIL", f"ten minutes later another worker goes on with {word}")
+        self._tell_mailed()
+        return same_run
+
+    def _withheld(self) -> bool:
+        return any(
+            one["operation"] == "change_segment_members" and one["used"] for one in self.faults.listing()
+        )
+
+    def _next_day(self) -> None:
+        """Go to the next morning, as far from the beginning as the day's number says."""
+        passed = self.stage.clock.offset_ms
+        self.stage.later(self.day * DAY_MS - passed)
+        self.day += 1
+
+    def _worker(self) -> "subprocess.Popen[str]":
+        offset = str(self.stage.clock.offset_ms)
+        return self.stage.start("demo-ramp-worker", SLUG, "--clock-offset-ms", offset, "--for", str(WORK_S))
+
+    def _work(self) -> None:
+        """Let a worker do what is due, as a process of its own."""
+        process = self._worker()
+        self._follow(process, until=lambda: process.poll() is not None)
+        process.communicate()
+
+    def _follow(self, process: "subprocess.Popen[str]", *, until: Any) -> None:
+        """Show what a worker does, until it has ended or something else happened."""
+        shown_at = 0.0
+
+        def done() -> bool:
+            nonlocal shown_at
+            if time.monotonic() - shown_at > REFRESH_S:
+                self.shown.refresh()
+                shown_at = time.monotonic()
+            return until() or process.poll() is not None
+
+        wait(done, "a worker did not come to an end", limit_s=WORK_S + WAIT_S)
+
+    def _last(self) -> Any:
+        return read(self.stage, SLUG)[1][-1]
+
+    def _tell_mailed(self) -> None:
+        wave = self._last()
+        good = wave.closed is not None and wave.closed.value == "sent"
+        self._note("ok" if good else "FAIL", f"{wave.label}: {wave.verified or 0:,} people mailed")
+
+    def _note(self, word: str, text: str) -> None:
+        note(word, f"Day {self.day}", text)
+
+
+def _standing(ramp: Any) -> str:
+    facts = ramp.facts
+    if facts.ended is not None:
+        return str(facts.ended)
+    if facts.needs_operator is not None:
+        return str(facts.needs_operator).replace("_", " ")
+    return "active" if facts.active else "stopped"
+
+
+def _curtain(stage: Stage, crowd: Crowd, imported: "Imported", began: float, *, same_run: bool) -> Played:
+    stage.server.sandbox.settle()
+    ramp, waves = read(stage, SLUG)
+    with stage.bridge.wiring.store.reading() as unit:
+        log = [row["outcome"] for row in unit.ramps.log_of(ramp.id, most=10_000)]
+    received = _received(stage)
+    allowed = crowd.people - crowd.suppressed
+    result = Result(
+        state=ramp.facts.ended or "unfinished",
+        mailed=len(received),
+        duplicates=len(received) - len(set(received)) + stage.truth.duplicates(),
+        strangers=sum(1 for email in received if email not in allowed),
+        crashes=stage.crashes,
+        gate_trips=log.count("gate_tripped"),
+        unconfirmed=_unconfirmed(stage, waves),
+        continued_same_run=same_run,
+        waves=[_shown(wave) for wave in waves],
+        imported=dict(imported.counts),
+        database="postgresql" if stage.settings.on_postgres else "sqlite",
+        seconds=round(time.monotonic() - began, 1),
+    )
+    result.wrong.extend(_wrong(result, crowd, ramp.plan.tiers))
+    lines = ["", "Waves, from the store", *(f"  {line}" for line in terminal.columns(rows(stage, SLUG)))]
+    lines += ["", "Truth log, from the provider"]
+    now = stage.clock.now_ms()
+    lines += [
+        f"  {clock_time(one.at_ms, now):<17}{one.kind.replace('_', ' ')}, {one.recipients:,} people"
+        for one in stage.truth.events()
+        if one.kind in ("send_accepted", "mailed")
+    ]
+    return Played(result, [*lines, ""])
+
+
+def _received(stage: Stage) -> list[str]:
+    """Return who was mailed, by the provider's own memory: as often as they were."""
+    deliveries = stage.server.sandbox.world.deliveries.values()
+    return [
+        person.email.lower() for mailed in deliveries for person in mailed.page(0, mailed.size, mailed.size)
+    ]
+
+
+def _unconfirmed(stage: Stage, waves: Any) -> int:
+    timelines = (
+        stage.bridge.timeline(wave.campaign_id, actor=stage.actor) for wave in waves if wave.campaign_id
+    )
+    return sum(event["kind"] == "send_unconfirmed" for events in timelines for event in events)
+
+
+def _shown(wave: Any) -> dict[str, Any]:
+    return {
+        "label": wave.label,
+        "requested": wave.requested,
+        "mailed": wave.verified or 0,
+        "delivered": wave.figures.delivered,
+        "bounced": wave.figures.bounced,
+        "complained": wave.figures.complained,
+        "verdict": wave.verdict.value if wave.verdict else None,
+        "closed": wave.closed.value if wave.closed else None,
+    }
+
+
+def _wrong(result: Result, crowd: Crowd, tiers: tuple[int, ...]) -> list[str]:
+    """Name everything that isn't as it must be."""
+    counts = result.imported
+    expected = {
+        "state": (result.state, "complete"),
+        "mailed": (result.mailed, sum(tiers)),
+        "sum of the waves": (sum(wave["mailed"] for wave in result.waves), sum(tiers)),
+        "waves": (tuple(wave["mailed"] for wave in result.waves), tiers),
+        "duplicates": (result.duplicates, 0),
+        "strangers": (result.strangers, 0),
+        "crashes": (result.crashes, 1),
+        "gate trips": (result.gate_trips, 1),
+        "unconfirmed": (result.unconfirmed, 1),
+        "same run": (result.continued_same_run, True),
+        "rows": (counts["rows_read"], crowd.rows),
+        "added": (counts["added"], len(crowd.people)),
+        "repeated": (counts["repeated"], crowd.duplicates),
+        "repaired": (counts["repaired"], crowd.repaired),
+        "rejected": (counts["rejected"], crowd.rejected),
+    }
+    return [f"{name} is {seen}, not {right}" for name, (seen, right) in expected.items() if seen != right]
