@@ -1,24 +1,16 @@
 """Exploring ramps: a crash, a freeze, a lost answer and each hand at every point of a wave; pairs; restores; a swarm."""
 
-import random
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 
-from campaignbridge.sandbox import Fault
 from sim.explore import CRASH, LAST, LONG
 from sim.invariants import Violation
 from sim.ramp_scenarios import (
     HANDS,
-    STEPPERS,
-    TICKS,
-    WAVES,
-    Hand,
     RampScenario,
-    _hand,
     with_hand,
 )
-from sim.ramp_world import RampMachine, runs, works
-from sim.scenarios import Part, Strikes, Tally
+from sim.ramp_world import RampMachine
+from sim.scenarios import Strikes, Tally
 from sim.schedule import Strike
 
 

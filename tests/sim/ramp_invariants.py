@@ -241,4 +241,6 @@ def _check_stops(machine: "RampMachine", waves: list[sqlite3.Row]) -> None:
             ]
             later = [at for at in began if at > stop.at_ms and not machine.resumed_after(stop.at_ms, at)]
             if later and stop.wave != wave["label"]:
-                raise Violation(f"I4: {wave['label']} went after it was stopped, and the answer didn't say so")
+                raise Violation(
+                    f"I4: {wave['label']} went after it was stopped, and the answer didn't say so"
+                )

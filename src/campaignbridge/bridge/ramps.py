@@ -6,6 +6,7 @@ from campaignbridge.domain.ramp import Ramp
 from campaignbridge.domain.recurring import Cron
 from campaignbridge.engine.recurring import next_after
 from campaignbridge.flows import ramp_recovery, ramp_setup, ramp_tick, ramp_views, ramping
+from campaignbridge.flows.leaving import Stopped
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
 
@@ -37,7 +38,7 @@ class Ramps:
         """Tick a ramp now: judge the gate, then start the next wave if nothing stands against it."""
         return ramp_tick.run_now(self.wiring, ramp, actor=actor)
 
-    def pause_ramp(self, ramp: str, *, reason: str, actor: Actor) -> ramping.Stopped:
+    def pause_ramp(self, ramp: str, *, reason: str, actor: Actor) -> Stopped:
         """Pause a ramp; return the delivery that could not be stopped any more."""
         return ramping.pause(self.wiring, ramp, actor=actor, reason=reason)
 
@@ -45,7 +46,7 @@ class Ramps:
         """Let a paused ramp go on; refused while the gate is tripped or an operator is needed."""
         ramping.resume(self.wiring, ramp, actor=actor, reason=reason)
 
-    def abort_ramp(self, ramp: str, *, reason: str, actor: Actor) -> ramping.Stopped:
+    def abort_ramp(self, ramp: str, *, reason: str, actor: Actor) -> Stopped:
         """End a ramp for good; return the delivery that could not be stopped any more."""
         return ramping.abort(self.wiring, ramp, actor=actor, reason=reason)
 

@@ -23,8 +23,8 @@ from campaignbridge.cli.ramp_words import LABELS, OUTCOMES
 from campaignbridge.cli.session import session
 
 if TYPE_CHECKING:
+    from campaignbridge.flows.leaving import Stopped
     from campaignbridge.flows.ramp_views import RampView, Shown
-    from campaignbridge.flows.ramping import Stopped
 
 ramps = group("Mail a big audience in growing waves, and stop when bounces or complaints rise.")
 ramps.command("init", cls=Command)(ramp_init.init)

@@ -140,12 +140,14 @@ def _filters(unit: Unit, filters: Mapping[str, Any]) -> dict[str, Any]:
         )
     if locale is not None and not _LOCALE.fullmatch(locale):
         raise InvalidInput("A locale is a language tag.", todo="Write one such as en or pt-BR.")
-    numbers = []
-    for slug in filters.get("not_in") or ():
-        numbers.append(slug if isinstance(slug, int) else _audience(unit, slug)["id"])
+    numbers = [
+        slug if isinstance(slug, int) else _audience(unit, slug)["id"] for slug in filters.get("not_in") or ()
+    ]
     if len(numbers) > MAX_FILTERS:
         raise InvalidInput(f"At most {MAX_FILTERS} audiences are left out.", todo="Merge some of them.")
     return {"attributes": dict(attributes), "locale": locale, "not_in": numbers}
+
+
 def _audience(unit: Unit, slug: str) -> Row:
     found = unit.audiences.get(slug)
     if found is None:
