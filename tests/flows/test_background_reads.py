@@ -15,6 +15,8 @@ MUTATIONS = {name for name in vars(ports.Provider) if not name.startswith("_")} 
     name for name in vars(ports.Reader) if not name.startswith("_")
 }
 ENTRIES = {"watch_handler", "sweep_handler", "collect_handler", "send_handler", "webhooks_handler"}
+ENTRIES |= {"tick_handler", "mirror_handler"}
+WAVES = "step_handler"  # the one exception: in the name of who activated the ramp
 FORBIDDEN = MUTATIONS | {"open_provider", "perform"}
 ALLOWED = {"open_reader": {"open_provider"}}  # the one place that wraps it
 
@@ -103,8 +105,13 @@ def test_what_a_person_may_do_does_reach_one(entry):
 
 def test_the_handlers_that_are_registered_are_the_ones_that_are_looked_at(world):
     handlers = {"watch_campaign", "sweep", "collect_notices", "send_notice", "process_webhooks"}
-    assert set(world.bridge.handlers) == handlers
+    handlers |= {"ramp_tick", "mirror_wave"}
+    assert set(world.bridge.handlers) == {*handlers, "wave_step"}
     assert len(ENTRIES) == len(handlers)
+
+
+def test_the_step_of_a_wave_is_the_one_exception():
+    assert list(trespasses({WAVES}))
 
 
 @pytest.mark.parametrize("name", sorted(MUTATIONS))

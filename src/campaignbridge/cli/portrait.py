@@ -1,6 +1,7 @@
 """A campaign as it is shown: what is the matter, why, what happens next, and what can be done."""
 
 from collections.abc import Callable
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from campaignbridge.cli import terminal
@@ -285,12 +286,8 @@ def _reason(view: "CampaignView", why_not: str) -> str:
 def document(view: "CampaignView") -> dict[str, Any]:
     """Return a campaign for programs. Times are epoch milliseconds UTC; keys are only ever added."""
     dossier, snapshot = view.dossier, view.snapshot
-    campaign, connection, remote, approval = (
-        dossier.campaign,
-        dossier.connection,
-        dossier.remote,
-        dossier.campaign.approval,
-    )
+    campaign, connection, remote = dossier.campaign, dossier.connection, dossier.remote
+    approval = campaign.approval
     return {
         "campaign": campaign.id,
         "name": campaign.name,
@@ -318,7 +315,7 @@ def document(view: "CampaignView") -> dict[str, Any]:
         "max_recipients": approval.max_recipients if approval else None,
         "open_attempt": campaign.open_attempt,
         "look_at": campaign.look_at,
-        "watch": {"state": view.watch.state, "look_at": view.watch.look_at, "reason": view.watch.reason},
+        "watch": asdict(view.watch),
         "scheduled_for": campaign.scheduled_for,
         "stopped_reason": campaign.stopped_reason,
         "flag": campaign.flag,
