@@ -27,6 +27,7 @@ from campaignbridge.store.unit import Unit
 
 MAX_FILTERS, MAX_VALUE = 20, 500
 _ATTRIBUTE = re.compile(r"[A-Za-z0-9_ .-]{1,64}")
+_BROADCAST = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _LOCALE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}")
 
 
@@ -155,7 +156,18 @@ def _audience(unit: Unit, slug: str) -> Row:
     return found
 
 
+def require_broadcast(text: str) -> str:
+    """Return the id of a provider's object that somebody typed, or raise `InvalidInput`."""
+    if not _BROADCAST.fullmatch(text):
+        raise InvalidInput(
+            "A broadcast's id is 1 to 100 letters, digits, - or _.", todo="Copy it from the provider's pages."
+        )
+    return text
+
+
 def _require_previous(new: NewRamp) -> None:
+    if new.previous_broadcast is not None:
+        require_broadcast(new.previous_broadcast)
     told = (new.previous_broadcast is not None, new.previous_sent_at is not None)
     if told[0] != told[1] or (new.plan.offset > 0) != told[0]:
         raise InvalidInput(

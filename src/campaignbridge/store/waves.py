@@ -70,6 +70,10 @@ class Waves:
             == 1
         )
 
+    def is_of(self, run: Run) -> bool:
+        """Say whether the wave is open under this run; stays so while the ramp is held."""
+        return self._tx.one("waves.is_of_run", id=run.wave_id, run_id=run.run_id) is not None
+
     def advance(
         self,
         run: Run,
