@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from campaignbridge.domain.actor import Actor
-from campaignbridge.domain.campaign import State, require_separation
+from campaignbridge.domain.campaign import Campaign, State, require_separation
 from campaignbridge.domain.content import MAX_NAME, require_one_line
 from campaignbridge.domain.errors import Conflict, InvalidInput, InvalidState, NotFound
 from campaignbridge.domain.gate import Figures, Thresholds, Verdict
@@ -77,32 +77,7 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
         left_out = [_audience(unit, slug)["id"] for slug in new.not_in]
         excluded = [unit.ramps.get(one) for one in new.exclude_ramps]
         _require_alone(unit, audience["id"], new)
-        ramp = Ramp(
-            id=wiring.new_id("rmp"),
-            slug=new.slug,
-            name=new.name or new.slug,
-            connection_id=connection.id,
-            list=new.list,
-            audience_id=audience["id"],
-            plan=new.plan,
-            filters=dict(new.filters) | ({"not_in": left_out} if left_out else {}),
-            seed=wiring.chance.token(16),
-            source_campaign=source.id,
-            source_revision=source.revision,
-            approved_by=source.approval.by,
-            approved_at=source.approval.at_ms,
-            approved_fingerprint=source.approval.fingerprint,
-            cron=new.cron,
-            zone=new.zone,
-            delegated_by=actor.name,
-            facts=Facts(),
-            needs_operator_at=None,
-            ended_at=None,
-            gate_tripped=None,
-            total_waived=None,
-            created_at=0,
-            now=0,
-        )
+        ramp = _planned(wiring, new, source, audience["id"], left_out, actor)
         if not unit.ramps.create(ramp):
             raise Conflict(f"There is a ramp {new.slug} already.", todo="Choose another name.")
         for one in excluded:
@@ -121,6 +96,38 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
         unit.events.add("ramp_set_up", campaign_id=None, actor=actor.name, ramp=ramp.slug)
         queue_tick(wiring, unit, unit.ramps.get(ramp.id))
         return unit.ramps.get(ramp.id)
+
+
+def _planned(  # noqa: PLR0917  the parts of one ramp
+    wiring: Wiring, new: NewRamp, source: Campaign, audience_id: int, left_out: list[int], actor: Actor
+) -> Ramp:
+    assert source.approval is not None, "an approved campaign has its approval"
+    return Ramp(
+        id=wiring.new_id("rmp"),
+        slug=new.slug,
+        name=new.name or new.slug,
+        connection_id=source.connection_id,
+        list=new.list,
+        audience_id=audience_id,
+        plan=new.plan,
+        filters=dict(new.filters) | ({"not_in": left_out} if left_out else {}),
+        seed=wiring.chance.token(16),
+        source_campaign=source.id,
+        source_revision=source.revision,
+        approved_by=source.approval.by,
+        approved_at=source.approval.at_ms,
+        approved_fingerprint=source.approval.fingerprint,
+        cron=new.cron,
+        zone=new.zone,
+        delegated_by=actor.name,
+        facts=Facts(),
+        needs_operator_at=None,
+        ended_at=None,
+        gate_tripped=None,
+        total_waived=None,
+        created_at=0,
+        now=0,
+    )
 
 
 def _audience(unit: Unit, slug: str) -> Row:
