@@ -6,14 +6,13 @@ from typing import TYPE_CHECKING, Any
 from campaignbridge.cli.ramp_portrait import help_code, next_step, why
 
 if TYPE_CHECKING:
-    from campaignbridge.domain.ramp import Wave
+    from campaignbridge.domain.ramp import Ramp, Wave
     from campaignbridge.flows.ramp_views import RampView, Shown
 
 
 def document(view: "RampView") -> dict[str, Any]:
     """Return all that is known of one ramp."""
-    ramp, known, facts = view.ramp, view.known, view.ramp.facts
-    following, there, advice = view.next_wave, view.there, view.advice
+    ramp, known, following, there = view.ramp, view.known, view.next_wave, view.there
     return {
         "ramp": ramp.slug,
         "id": ramp.id,
@@ -22,15 +21,7 @@ def document(view: "RampView") -> dict[str, Any]:
         "since": view.since,
         "why": why(view),
         "next": next_step(view),
-        "facts": {
-            "ended": facts.ended,
-            "ended_at": ramp.ended_at,
-            "paused_at": facts.paused_at,
-            "gate_tripped_at": facts.gate_tripped_at,
-            "gate_tripped": dict(ramp.gate_tripped) if ramp.gate_tripped else None,
-            "needs_operator": facts.needs_operator,
-            "needs_operator_at": ramp.needs_operator_at,
-        },
+        "facts": _facts(ramp),
         "connection": {
             "label": known.connection.label,
             "provider": known.connection.provider,
@@ -57,17 +48,29 @@ def document(view: "RampView") -> dict[str, Any]:
         "campaign": _campaign(view),
         "there": None if there is None else {**asdict(there), "draft": there.draft.value},
         "waves": [wave_document(wave) for wave in known.waves],
-        "advice": {
-            "command": f"campaignbridge {advice.command}" if advice.command else None,
-            "effect": advice.effect,
-            "people": advice.people,
-            "first": advice.first,
-            "then": advice.then,
-            "withheld": advice.withheld,
-        },
+        "advice": _advice(view),
         "help": help_code(view),
         "now": ramp.now,
     }
+
+
+def _facts(ramp: "Ramp") -> dict[str, Any]:
+    facts = ramp.facts
+    return {
+        "ended": facts.ended,
+        "ended_at": ramp.ended_at,
+        "paused_at": facts.paused_at,
+        "gate_tripped_at": facts.gate_tripped_at,
+        "gate_tripped": dict(ramp.gate_tripped) if ramp.gate_tripped else None,
+        "needs_operator": facts.needs_operator,
+        "needs_operator_at": ramp.needs_operator_at,
+    }
+
+
+def _advice(view: "RampView") -> dict[str, Any]:
+    told = asdict(view.advice)
+    command = view.advice.command
+    return {**told, "command": None if command is None else f"campaignbridge {command}"}
 
 
 def _campaign(view: "RampView") -> dict[str, Any] | None:

@@ -142,7 +142,7 @@ def _operator(at: Situation) -> Advice:
 
 
 def _recover(at: Situation, wave: Wave) -> Advice:
-    if wave.failed == "pool_drained":
+    if wave.failed == "pool_drained" and at.delivery is None:  # before anything exists at the provider
         command = f'ramps resume-wave {at.slug} --accept-underfilled --reason "..."'
         effect = f"{wave.label} may mail {wave.picked:,} people, instead of {wave.requested:,}."
         return Advice(command, effect, wave.picked)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from campaignbridge.domain.actor import Actor
-from campaignbridge.domain.campaign import State, require_separation
+from campaignbridge.domain.campaign import Campaign, State, require_separation
 from campaignbridge.domain.content import MAX_NAME, require_one_line
 from campaignbridge.domain.errors import Conflict, InvalidInput, InvalidState, NotFound, Refusal
 from campaignbridge.domain.gate import Figures, Thresholds, Verdict, judge
@@ -76,32 +76,8 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
         audience = _audience(unit, new.audience)
         excluded = [unit.ramps.get(one) for one in new.exclude_ramps]
         _require_alone(unit, audience["id"], new)
-        ramp = Ramp(
-            id=wiring.new_id("rmp"),
-            slug=new.slug,
-            name=new.name or new.slug,
-            connection_id=connection.id,
-            list=new.list,
-            audience_id=audience["id"],
-            plan=new.plan,
-            filters=_filters(unit, {**new.filters, "not_in": (*new.filters.get("not_in", ()), *new.not_in)}),
-            seed=wiring.chance.token(16),
-            source_campaign=source.id,
-            source_revision=source.revision,
-            approved_by=source.approval.by,
-            approved_at=source.approval.at_ms,
-            approved_fingerprint=source.approval.fingerprint,
-            cron=new.cron,
-            zone=new.zone,
-            delegated_by=actor.name,
-            facts=Facts(),
-            needs_operator_at=None,
-            ended_at=None,
-            gate_tripped=None,
-            total_waived=None,
-            created_at=0,
-            now=0,
-        )
+        filters = _filters(unit, {**new.filters, "not_in": (*new.filters.get("not_in", ()), *new.not_in)})
+        ramp = _planned(wiring, new, source, audience["id"], filters, actor)
         if not unit.ramps.create(ramp):
             raise Conflict(
                 f"There is a ramp {new.slug} already, or one was set up on this audience just now.",
@@ -147,6 +123,38 @@ def _filters(unit: Unit, filters: Mapping[str, Any]) -> dict[str, Any]:
     if len(numbers) > MAX_FILTERS:
         raise InvalidInput(f"At most {MAX_FILTERS} audiences are left out.", todo="Merge some of them.")
     return {"attributes": dict(attributes), "locale": locale, "not_in": numbers}
+
+
+def _planned(  # noqa: PLR0917  the parts of one ramp
+    wiring: Wiring, new: NewRamp, source: Campaign, audience_id: int, filters: dict[str, Any], actor: Actor
+) -> Ramp:
+    assert source.approval is not None, "an approved campaign has its approval"
+    return Ramp(
+        id=wiring.new_id("rmp"),
+        slug=new.slug,
+        name=new.name or new.slug,
+        connection_id=source.connection_id,
+        list=new.list,
+        audience_id=audience_id,
+        plan=new.plan,
+        filters=filters,
+        seed=wiring.chance.token(16),
+        source_campaign=source.id,
+        source_revision=source.revision,
+        approved_by=source.approval.by,
+        approved_at=source.approval.at_ms,
+        approved_fingerprint=source.approval.fingerprint,
+        cron=new.cron,
+        zone=new.zone,
+        delegated_by=actor.name,
+        facts=Facts(),
+        needs_operator_at=None,
+        ended_at=None,
+        gate_tripped=None,
+        total_waived=None,
+        created_at=0,
+        now=0,
+    )
 
 
 def _audience(unit: Unit, slug: str) -> Row:
