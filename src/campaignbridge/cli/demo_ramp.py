@@ -43,8 +43,8 @@ SMALLEST = 100
 CHUNK = 500
 WORK_S = 120.0
 REFRESH_S = 0.2
-USUAL = {"hard_bounces": 3, "soft_bounces": 1, "unsubscribes": 2, "complaints": 0.02}
-BAD = {"hard_bounces": 60, "soft_bounces": 15, "unsubscribes": 10, "complaints": 3}
+USUAL = {"hard_bounces": 3, "soft_bounces": 1, "unsubscribes": 2, "complaints": 0.01}
+BAD = {"hard_bounces": 90, "soft_bounces": 30, "unsubscribes": 10, "complaints": 3}
 SPREAD = {"bounces_over_ms": 6 * HOUR_MS, "replies_over_ms": 12 * HOUR_MS}
 WHY = "An old address book was in this wave; the rest of the list is clean."
 

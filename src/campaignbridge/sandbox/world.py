@@ -71,6 +71,7 @@ class World:
         self._seed = seed
         self._last_ms = 0
         self._counter = itertools.count(1)
+        self._due_counter = itertools.count(1)  # of its own: what is due when must not move ids
         self._due: list[_Due] = []
         self._accounts: dict[str, Account] = {}
         self._lists: dict[str, Audience] = {}
@@ -91,7 +92,7 @@ class World:
     def later(self, at_ms: int, action: Callable[[int], None]) -> None:
         """Have `action` called with its moment once that has come; ties keep their order."""
         with self.lock:
-            heapq.heappush(self._due, _Due(at_ms, next(self._counter), action))
+            heapq.heappush(self._due, _Due(at_ms, next(self._due_counter), action))
 
     def digest(self, purpose: str, length: int) -> str:
         """Return the next deterministic hex id."""

@@ -1,14 +1,21 @@
 -- name: pick
--- Whom a wave mails next; see the shared text. JSON is read by PostgreSQL's own functions.
+-- Whom a wave mails next; see the shared text. JSON is read by PostgreSQL's own functions. OFFSET 0 keeps the lookups
+-- of people already suppressed or taken what they are, one by index for each person on the walk: as joins they are
+-- planned by figures that a fresh table doesn't have yet, and then read a whole table for each person.
 INSERT INTO assignments (wave_id, contact_id, ramp_id, status, at)
 SELECT :wave_id, walk.id, :ramp_id, 'assigned', now_ms()
 FROM (
     SELECT c.id
     FROM contacts c
+<<<<<<< HEAD
     WHERE c.audience_id = :audience_id AND c.lot >= :from_lot AND c.lot <= :until_lot AND c.erased_at IS NULL
         AND NOT EXISTS (SELECT 1 FROM suppressions s WHERE s.identity = c.identity)
+=======
+    WHERE c.audience_id = :audience_id AND c.lot >= :from_lot AND c.lot < :until_lot AND c.erased_at IS NULL
+        AND NOT EXISTS (SELECT 1 FROM suppressions s WHERE s.identity = c.identity OFFSET 0)
+>>>>>>> ramp-demo
         AND NOT EXISTS (SELECT 1 FROM assignments a WHERE a.contact_id = c.id
-            AND a.ramp_id = :ramp_id AND a.status IN ('assigned', 'in_segment', 'refused'))
+            AND a.ramp_id = :ramp_id AND a.status IN ('assigned', 'in_segment', 'refused') OFFSET 0)
         AND NOT EXISTS (SELECT 1 FROM ramp_exclusions e
             JOIN ramps o ON o.id = e.excluded_id
             JOIN contacts x ON x.audience_id = o.audience_id AND x.identity = c.identity
