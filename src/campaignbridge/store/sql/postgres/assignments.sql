@@ -7,13 +7,8 @@ SELECT :wave_id, walk.id, :ramp_id, 'assigned', now_ms()
 FROM (
     SELECT c.id
     FROM contacts c
-<<<<<<< HEAD
     WHERE c.audience_id = :audience_id AND c.lot >= :from_lot AND c.lot <= :until_lot AND c.erased_at IS NULL
-        AND NOT EXISTS (SELECT 1 FROM suppressions s WHERE s.identity = c.identity)
-=======
-    WHERE c.audience_id = :audience_id AND c.lot >= :from_lot AND c.lot < :until_lot AND c.erased_at IS NULL
         AND NOT EXISTS (SELECT 1 FROM suppressions s WHERE s.identity = c.identity OFFSET 0)
->>>>>>> ramp-demo
         AND NOT EXISTS (SELECT 1 FROM assignments a WHERE a.contact_id = c.id
             AND a.ramp_id = :ramp_id AND a.status IN ('assigned', 'in_segment', 'refused') OFFSET 0)
         AND NOT EXISTS (SELECT 1 FROM ramp_exclusions e
