@@ -107,22 +107,12 @@ def demo_ramp_worker(
 ) -> int:
     """Tick until a ramp has nothing to do, on a store's clock that is ahead. For the demo only."""
     from campaignbridge import open_bridge
+    from campaignbridge.cli.demo_working import work_off
     from campaignbridge.settings import from_environment
 
     settings = replace(from_environment(database=CHOICES.database), clock_offset_ms=clock_offset_ms)
-    until = time.monotonic() + seconds
     with open_bridge(settings=settings) as bridge:
-        while True:
-            ran = bridge.tick().ran
-            with bridge.wiring.store.reading() as unit:
-                seen = unit.ramps.get(ramp)
-                busy = any(wave.closed is None for wave in unit.waves.of_ramp(seen.id))
-            if ran == 0 and not (busy and seen.facts.active):
-                return DONE
-            if time.monotonic() > until:
-                return PERSON
-            if ran == 0:
-                time.sleep(PAUSE_S)
+        return DONE if work_off(bridge, ramp, limit_s=seconds) else PERSON
 
 
 def demo_worker(

@@ -6,6 +6,7 @@ Every figure it shows is read: from the store, from the provider's truth, from e
 import subprocess
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
@@ -27,6 +28,7 @@ from campaignbridge.cli.demo_stage import (
     wait,
     working,
 )
+from campaignbridge.cli.demo_working import work_off
 from campaignbridge.cli.moments import DAY_MS, HOUR_MS, clock_time
 from campaignbridge.domain.audience import Suppressed
 from campaignbridge.domain.ramp import Plan
@@ -173,6 +175,7 @@ class _Story:
         self.stage, self.shown = stage, shown
         self.faults = stage.server.sandbox.faults
         self.day = 1
+        self.shown_at = 0.0
 
     def play(self) -> bool:
         """Play all days; say whether the killed worker's run was continued, and not begun anew."""
@@ -182,7 +185,7 @@ class _Story:
         self._the_gate()
         same_run = self._a_killed_worker()
         self._next_day()
-        self._work()
+        self._work_elsewhere()
         self._tell_mailed()
         self._next_day()
         self._work()
@@ -250,7 +253,7 @@ class _Story:
             f"{pushed:,} of {wave.requested:,} recorded",
         )
         self.stage.later(LATER_MS)
-        self._work()
+        self._work_elsewhere()
         same_run: bool = self._last().run_id == wave.run_id
         word = "the same run" if same_run else "another run"
         self._note("ok" if same_run else "FAIL", f"ten minutes later another worker goes on with {word}")
@@ -273,23 +276,29 @@ class _Story:
         return self.stage.start("demo-ramp-worker", SLUG, "--clock-offset-ms", offset, "--for", str(WORK_S))
 
     def _work(self) -> None:
-        """Let a worker do what is due, as a process of its own."""
+        """Do what is due in this process, as any worker would."""
+        if not work_off(self.stage.bridge, SLUG, limit_s=WORK_S, between=self._refresh):
+            raise TimeoutError("the ramp did not come to rest")
+
+    def _work_elsewhere(self) -> None:
+        """Let another process do what is due, beside the provider, which lives in this one."""
         process = self._worker()
-        self._follow(process, until=lambda: process.poll() is not None)
+        self._follow(process, until=lambda: False)
         process.communicate()
 
-    def _follow(self, process: "subprocess.Popen[str]", *, until: Any) -> None:
+    def _follow(self, process: "subprocess.Popen[str]", *, until: Callable[[], bool]) -> None:
         """Show what a worker does, until it has ended or something else happened."""
-        shown_at = 0.0
 
         def done() -> bool:
-            nonlocal shown_at
-            if time.monotonic() - shown_at > REFRESH_S:
-                self.shown.refresh()
-                shown_at = time.monotonic()
+            self._refresh()
             return until() or process.poll() is not None
 
         wait(done, "a worker did not come to an end", limit_s=WORK_S + WAIT_S)
+
+    def _refresh(self) -> None:
+        if time.monotonic() - self.shown_at > REFRESH_S:
+            self.shown.refresh()
+            self.shown_at = time.monotonic()
 
     def _last(self) -> Any:
         return read(self.stage, SLUG)[1][-1]

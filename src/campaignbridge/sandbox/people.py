@@ -76,7 +76,9 @@ class People:
 
     def get(self, key: str) -> Person | None:
         """Return a member by hash or address, archived ones too; None for whoever isn't there."""
-        email = self._email_of(key.lower()) if _HASH.fullmatch(key.lower()) else key.lower()
+        email: str | None = key.lower()
+        if "@" not in key and _HASH.fullmatch(key.lower()):
+            email = self._email_of(key.lower())
         if email is None:
             return None
         found = self._changed.get(email)

@@ -58,7 +58,7 @@ def create(call: Call) -> Response:
         raise problems.bad_request("This sandbox holds no more segments.")
     number = call.world.roster.next_id()
     made = Segment(number, audience.id, name, call.at_ms, call.at_ms, members or {}, options)
-    made = _lagging(call, made, 0)
+    made = _lagging(call, made, None)
     return call.answer(_shown(call, _stored(call, audience, made, "segment_created")))
 
 
@@ -72,10 +72,9 @@ def update(call: Call) -> Response:
         if holder is not None and holder.id != segment.id:
             raise problems.bad_request(problems.NAME_TAKEN)
         segment = replace(segment, name=name)
-    options, members = _options(body), _named(call, audience, body)
+    options, members, before = _options(body), _named(call, audience, body), segment
     if (options is not None and segment.options is None) or (members is not None and segment.options):
         raise problems.invalid(("", "A segment stays static or saved as it was created."))
-    before = call.world.roster.member_count(segment)
     if options is not None:
         segment = replace(segment, options=options)
     if members is not None:
@@ -108,8 +107,7 @@ def change_members(call: Call) -> Response:
         members.pop(person.email.lower(), None)
     fresh = [person for person in added if person.email.lower() not in members]
     members.update({person.email.lower(): call.at_ms for person in fresh})
-    before = call.world.roster.member_count(segment)
-    changed = _lagging(call, replace(segment, members=members, updated_ms=call.at_ms), before)
+    changed = _lagging(call, replace(segment, members=members, updated_ms=call.at_ms), segment)
     _stored(call, audience, changed, "segment_changed")
     errors = [
         {"email_addresses": found, "error": "Email addresses do not exist in list"}
@@ -159,8 +157,7 @@ def add_member(call: Call) -> Response:
         raise problems.invalid(("email_address", "This address is not on the list."))
     key = found[0].email.lower()
     members_now = {**segment.members, key: segment.members.get(key, call.at_ms)}
-    before = call.world.roster.member_count(segment)
-    changed = _lagging(call, replace(segment, members=members_now, updated_ms=call.at_ms), before)
+    changed = _lagging(call, replace(segment, members=members_now, updated_ms=call.at_ms), segment)
     _stored(call, audience, changed, "segment_changed")
     return call.answer(in_segment(call, audience, found[0]))
 
@@ -173,8 +170,7 @@ def remove_member(call: Call) -> Response:
     if person is None or person.email.lower() not in segment.members:
         raise problems.missing()
     left = {key: added for key, added in segment.members.items() if key != person.email.lower()}
-    before = call.world.roster.member_count(segment)
-    changed = _lagging(call, replace(segment, members=left, updated_ms=call.at_ms), before)
+    changed = _lagging(call, replace(segment, members=left, updated_ms=call.at_ms), segment)
     _stored(call, audience, changed, "segment_changed")
     return NO_CONTENT
 
@@ -223,10 +219,13 @@ def _stored(call: Call, audience: Audience, segment: Segment, kind: Kind) -> Seg
     return segment
 
 
-def _lagging(call: Call, segment: Segment, before: int) -> Segment:
+def _lagging(call: Call, segment: Segment, before: Segment | None) -> Segment:
     """Under the quirk, campaigns still see the count before this change for a while."""
     lag = call.quirks.count_lag_ms
-    return replace(segment, settled_ms=call.at_ms + lag, earlier=before) if lag else segment
+    if not lag:
+        return segment
+    earlier = 0 if before is None else call.world.roster.member_count(before)
+    return replace(segment, settled_ms=call.at_ms + lag, earlier=earlier)
 
 
 def _kept(old: Mapping[str, int], new: Mapping[str, int]) -> dict[str, int]:
