@@ -277,6 +277,7 @@ CASES = st.builds(
 )
 
 
+@pytest.mark.timeout(600)  # ten thousand cases, also where others use the machine
 @settings(max_examples=10_000, deadline=None)
 @given(CASES, READINGS, MOMENTS)
 def test_no_triple_is_settled_against_the_evidence(known: Case, reading: object, began_at: int) -> None:
