@@ -17,6 +17,7 @@ from campaignbridge.domain.errors import Conflict, InvalidInput, InvalidState, N
 from campaignbridge.domain.gate import Figures, Thresholds, Verdict, judge
 from campaignbridge.domain.ramp import Facts, Plan, Ramp, Wave, label_of, require_plan, require_slug
 from campaignbridge.domain.recurring import Cron
+from campaignbridge.domain.when import require_zone
 from campaignbridge.flows.connecting import find_connection
 from campaignbridge.flows.leaving import Stopped, unstoppable
 from campaignbridge.flows.retiring import require_unsendable
@@ -58,7 +59,8 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
     require_one_line(new.name or new.slug, field="name", limit=MAX_NAME)
     require_plan(new.plan, allow_small_tiers=new.allow_small_tiers)
     if new.cron is not None:
-        Cron(new.cron, new.zone)  # raises for what is no such expression or zone
+        Cron(new.cron, new.zone)  # raises for what is no such expression
+        require_zone(new.zone)
     _require_previous(new)
     connection = find_connection(wiring, new.connection)
     with wiring.store.unit() as unit:
