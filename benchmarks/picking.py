@@ -71,6 +71,7 @@ def _explain(connection, database: str, statement: Statement) -> None:
     facts = {**FACTS, "from_lot": START, "until_lot": TOP - 1}
     if database == "sqlite":
         connection.create_function("now_ms", 0, lambda: 0)
+    connection.execute(catalogue(database)["assignments.by_index"].text)
     explain = "EXPLAIN (ANALYZE, BUFFERS)" if database == "postgres" else "EXPLAIN QUERY PLAN"
     rows = connection.execute(f"{explain} {text}", facts).fetchall()
     print(*(row[-1] for row in rows), sep="\n", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""A ramp's wave is claimed once, its displaced runs touch nothing, and a stop either stops or names what it couldn't."""
+"""A wave is claimed once, displaced runs touch nothing, and a stop either stops or names what it couldn't."""
 
 import pytest
 
