@@ -1,4 +1,4 @@
-"""A ramp's wave is claimed once, its displaced runs touch nothing, and a stop either stops or names what it couldn't."""
+"""A wave is claimed once, displaced runs touch nothing, and a stop either stops or names what it couldn't."""
 
 import pytest
 
@@ -231,6 +231,7 @@ def test_a_waves_campaign_is_not_sent_scheduled_tested_changed_or_retired_by_han
         lambda: bridge.withdraw(campaign_id, actor=DANA),
         lambda: bridge.archive(campaign_id, actor=DANA),
         lambda: bridge.revoke(campaign_id, actor=DANA),
+        lambda: bridge.duplicate(campaign_id, actor=DANA, key="c1"),
     ):
         with refused("belongs_to_ramp"):
             ask()

@@ -144,7 +144,7 @@ def test_who_was_erased_is_not_picked_and_taken_out_if_they_are_in_a_wave(one):
     one.init()
     one.started("pushed")
     chosen = one.chosen()
-    one.world.bridge.erase(chosen, actor=DANA, reason=WHY)
+    one.world.bridge.erase_person(chosen, actor=DANA)
     one.work()
     assert one.waves()[0].verified == 99, one.log()
     assert one.nobody_twice() == 99

@@ -2,11 +2,10 @@
 
 import pytest
 
-from campaignbridge.domain.provider import Accepted
 from campaignbridge.domain.ramp import Closed
 from campaignbridge.flows import ramping
 from support.ramps import WHY, Died, resend_of
-from support.world import DANA, HOUR_MS, MINUTE_MS, refused
+from support.world import DANA, MINUTE_MS, refused
 
 pytest_plugins = ["support.stores", "support.world", "support.resend", "support.ramps"]
 

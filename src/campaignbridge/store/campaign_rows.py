@@ -1,4 +1,4 @@
-"""Reading a campaign, its open attempt and its frozen content from a row."""
+"""Rows of campaigns, turned into what they stand for."""
 
 from campaignbridge.domain.campaign import Approval, Campaign, State, WaveOf
 from campaignbridge.domain.content import Snapshot
@@ -8,7 +8,7 @@ from campaignbridge.ports import Row
 
 
 def campaign_of(row: Row) -> Campaign:
-    """Return the campaign that a row holds."""
+    """Return the campaign of a row."""
     approval = None
     if row["approved_fingerprint"] is not None:
         approval = Approval(
@@ -47,7 +47,7 @@ def _wave_of(row: Row) -> WaveOf | None:
 
 
 def open_attempt_of(row: Row) -> Attempt | None:
-    """Return the unresolved attempt that a row holds beside its campaign, if any."""
+    """Return the open attempt of a row, if there is one."""
     if row["attempt_operation"] is None:
         return None
     return Attempt(
