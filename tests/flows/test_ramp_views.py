@@ -342,7 +342,7 @@ def test_a_tripped_gate_is_cleared_first_and_resumed_then(ramp):
     assert (need.reason, need.help) == ("gate_tripped", "gate_tripped")
     told = of_need(need, notice_id="ntc_1", now=ramp.world.now())
     assert (told.type, told.title) == ("ramp.needs_person", "winter needs a person: gate tripped")
-    assert "Ramp: winter on news (" in told.text
+    assert f"Ramp: winter on {need.connection} (" in told.text
     assert "Do: campaignbridge ramps status winter" in told.text
     view = status(ramp)
     assert view.state == "gate_tripped"
