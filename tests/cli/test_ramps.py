@@ -1,5 +1,6 @@
 """`ramps` as an operator uses it: against a sandbox, at both providers where it matters."""
 
+import inspect
 import re
 import shlex
 import sqlite3
@@ -7,7 +8,12 @@ import sqlite3
 import pytest
 
 from campaignbridge import open_bridge
-from campaignbridge.domain.ramp import Closed
+from campaignbridge.cli import ramp_words
+from campaignbridge.cli.pages import PAGES
+from campaignbridge.cli.pages import ramps as ramp_pages
+from campaignbridge.domain.gate import Verdict
+from campaignbridge.domain.ramp import Closed, Step, decide
+from campaignbridge.flows import ramp_tick, ramp_views
 from campaignbridge.sandbox import Fault
 from cli.program import AUDIENCE, campaign
 from cli.test_terminal import converse
@@ -484,3 +490,20 @@ def test_lists_and_an_unknown_name_are_told_plainly(ready):
     assert missing.code == 3
     assert "There is no ramp 'summer'." in missing.words
     assert ready.run("ramps", "resume-wave", "winter", "--reason", WHY).code == 3
+
+
+def test_every_outcome_of_a_tick_and_every_failure_has_its_words_and_its_page():
+    source = inspect.getsource(decide) + inspect.getsource(ramp_tick._claim)
+    outcomes = set(re.findall(r'(?:\("|return ")([a-z_]+)"', source)) - {"start", "wav"}
+    assert len(outcomes) == 13
+    assert outcomes == set(ramp_words.OUTCOMES)
+    assert {ramp_words.HELP.get(one, one) for one in ramp_words.FAILED} <= set(PAGES)
+    assert set(ramp_words.STEPS) == {one.value for one in Step}
+    assert set(ramp_words.VERDICTS) == {one.value for one in Verdict}
+    assert set(ramp_words.LABELS) == set(ramp_views.STATES)
+
+
+def test_every_command_of_a_ramps_help_pages_is_one_that_there_is(program):
+    for name, page in ramp_pages.PAGES.items():
+        for command in re.findall(r"ramps ([a-z-]+) NAME", " ".join(page.you)):
+            assert program.run("ramps", command, "--help").code == 0, (name, command)

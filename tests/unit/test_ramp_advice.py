@@ -37,12 +37,26 @@ KNOWN = re.compile(
 
 
 def wave(failed=None, step=Step.LOOKED, idle_ms=0) -> Wave:
+    facts = {"segment_id": "a/1", "exported_at": 1, "verified": 4_982, "activity_at": NOW - idle_ms}
+    unset = "underfilled_by pushing_until campaign_id broadcast_id sent_at verdict figures_at waived"
+    nothing = dict.fromkeys(f"{unset} closed closed_at".split())
     return Wave(
-        id="wav_1", ramp_id="rmp_1", tier=2, label="wave-3", run_id="run1", step=step, failed=failed, closed=None,
-        requested=5_000, picked=4_990, underfilled_by=None, segment_id="a/1", exported_at=1, pushing_until=None,
-        verified=4_982, campaign_id=None, by_hand=False, broadcast_id=None, sent_at=None, verdict=None,
-        figures=Figures(), figures_at=None, waived=None, opened_at=1, activity_at=NOW - idle_ms, closed_at=None, now=NOW,
-    )  # fmt: skip
+        id="wav_1",
+        ramp_id="rmp_1",
+        tier=2,
+        label="wave-3",
+        run_id="run1",
+        step=step,
+        failed=failed,
+        requested=5_000,
+        picked=4_990,
+        by_hand=False,
+        figures=Figures(),
+        opened_at=1,
+        now=NOW,
+        **facts,
+        **nothing,
+    )
 
 
 def situation(facts=Facts(), **changes) -> Situation:  # noqa: B008  frozen
@@ -73,7 +87,7 @@ def every_situation():
             (0, NOW + HOUR),
             (None, "missing", "credential_refused"),
             (True, False),
-        )  # fmt: skip
+        )
     ]
     drafts = (None, *Draft)
     for facts in FACTS:
@@ -111,7 +125,7 @@ def test_nothing_is_advised_for_a_wave_in_doubt_but_reading():
 
 
 def test_a_command_that_may_mail_says_how_many_in_numbers():
-    for one, advice in advised():
+    for _, advice in advised():
         if advice.people:
             assert f"{advice.people:,} people" in advice.effect, advice
         elif advice.command is not None:
@@ -166,7 +180,12 @@ def test_no_precondition_of_the_domain_refuses_what_is_advised():
             4_990,
         ),
         (Facts(needs_operator="step_failed"), {"wave": wave()}, 'ramps resume-wave winter --reason "..."', 4_982),
-        (Facts(needs_operator="wave_failed"), {"wave": wave("http_400"), "delivery": delivery()}, "ramps status winter --read", 0),
+        (
+            Facts(needs_operator="wave_failed"),
+            {"wave": wave("http_400"), "delivery": delivery()},
+            "ramps status winter --read",
+            0,
+        ),
         (
             Facts(needs_operator="wave_failed"),
             {"wave": wave("http_400"), "delivery": delivery(), "draft": Draft.DRAFT},

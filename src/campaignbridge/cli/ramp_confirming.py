@@ -8,6 +8,7 @@ import typer
 from campaignbridge.cli import terminal
 from campaignbridge.cli.asking import require_yes, typed_fact
 from campaignbridge.cli.portrait import place_of, provider_label
+from campaignbridge.cli.ramp_words import STEPS
 from campaignbridge.cli.session import Session
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ def aimed(  # noqa: PLR0917  what is asked, and what it is about
     rows = [
         ("Wave", f"{wave.label}, run {wave.run_id}"),
         ("People", f"{people_of(wave):,}"),
-        ("Step", wave.step.value.replace("_", " ")),
+        ("Step", STEPS[wave.step.value]),
         ("Reason", terminal.clean(reason)),
     ]
     again = f"{command} --reason {quoted(reason)} --run {chosen}"
