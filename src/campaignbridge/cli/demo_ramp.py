@@ -166,6 +166,8 @@ class _Story:
         return same_run
 
     def _a_good_day(self) -> None:
+        """Start the first wave by hand; from then on the mornings come by themselves."""
+        self._run_now()
         self._work()
         self._tell_mailed()
 
@@ -192,7 +194,6 @@ class _Story:
     def _the_gate(self) -> None:
         """Let the gate trip in the morning; an operator waives what was measured, and goes on."""
         from campaignbridge.flows import ramping
-        from campaignbridge.flows.ramp_tick import run_now
 
         self._next_day()
         self._work()
@@ -205,7 +206,7 @@ class _Story:
         wiring, actor = self.stage.bridge.wiring, self.stage.actor
         ramping.clear_gate(wiring, SLUG, actor=actor, reason=WHY)
         ramping.resume(wiring, SLUG, actor=actor, reason=WHY)
-        outcome = run_now(wiring, SLUG, actor=actor)
+        outcome = self._run_now()
         self._note("ok", f"an operator waives it and resumes: {outcome.replace('_', ' ')}")
 
     def _a_killed_worker(self) -> bool:
@@ -231,6 +232,11 @@ class _Story:
         self._note("ok" if same_run else "FAIL", f"ten minutes later another worker goes on with {word}")
         self._tell_mailed()
         return same_run
+
+    def _run_now(self) -> str:
+        from campaignbridge.flows.ramp_tick import run_now
+
+        return run_now(self.stage.bridge.wiring, SLUG, actor=self.stage.actor)
 
     def _withheld(self) -> bool:
         return any(
