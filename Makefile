@@ -6,7 +6,7 @@ UV := scripts/uv
 RUN := $(UV) run --locked
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check test test-postgres sim kills chaos demo bench docs clean
+.PHONY: help setup check test test-postgres sim kills chaos demo demo-ramp bench docs clean
 
 help: ## print this list
 	@printf 'CampaignBridge: make <target>\n\n'
@@ -40,6 +40,9 @@ chaos: ## 50,000 jobs on each database, four workers killed at random for a minu
 
 demo: ## one campaign, a killed worker, one delivery: no account needed
 	@$(UV) run --locked --no-dev campaignbridge demo
+
+demo-ramp: ## 45,000 people in five waves, a killed worker, a lost answer, a bad wave
+	@$(UV) run --locked --no-dev campaignbridge demo --ramp
 
 bench: ## measure; prints figures, asserts nothing
 	@$(RUN) --group bench python -m benchmarks

@@ -7,15 +7,14 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from campaignbridge import NewCampaign, Settings
-from campaignbridge.cli import terminal
-from campaignbridge.cli.demo_board import Board, board, read, rows
+from campaignbridge.cli.demo_board import Board, board, read
 from campaignbridge.cli.demo_people import Crowd, write_crowd
+from campaignbridge.cli.demo_ramp_end import Played, curtain
 from campaignbridge.cli.demo_stage import (
     AUDIENCE,
     KEY_ENV,
@@ -29,7 +28,7 @@ from campaignbridge.cli.demo_stage import (
     working,
 )
 from campaignbridge.cli.demo_working import work_off
-from campaignbridge.cli.moments import DAY_MS, HOUR_MS, clock_time
+from campaignbridge.cli.moments import DAY_MS, HOUR_MS
 from campaignbridge.domain.audience import Suppressed
 from campaignbridge.domain.ramp import Plan
 from campaignbridge.sandbox import Fault
@@ -51,33 +50,6 @@ SPREAD = {"bounces_over_ms": 6 * HOUR_MS, "replies_over_ms": 12 * HOUR_MS}
 WHY = "An old address book was in this wave; the rest of the list is clean."
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """What came of it. What isn't as it must be is named in `wrong`."""
-
-    state: str
-    mailed: int
-    duplicates: int
-    strangers: int  # mailed without having been imported, or in spite of being suppressed
-    crashes: int
-    gate_trips: int
-    unconfirmed: int
-    continued_same_run: bool
-    waves: list[dict[str, Any]]
-    imported: dict[str, int]
-    database: str
-    seconds: float
-    wrong: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """The result, and what people are shown of it."""
-
-    result: Result
-    lines: list[str]
-
-
 def tiers_of(people: int) -> tuple[int, ...]:
     """Return five growing tiers that make up so many people."""
     tiers = [max(SMALLEST, people * share // sum(SHARES)) for share in SHARES[:-1]]
@@ -97,7 +69,7 @@ def play(settings: Settings, people: int) -> Played:
         _set_up(stage, tiers_of(people))
         with board(stage, SLUG) as shown:
             same_run = _Story(stage, shown).play()
-        return _curtain(stage, crowd, imported, began, same_run=same_run)
+        return curtain(stage, SLUG, crowd, imported, began, same_run=same_run)
 
 
 def _import(stage: Stage, crowd: Crowd) -> "Imported":
@@ -137,7 +109,7 @@ def _set_up(stage: Stage, tiers: tuple[int, ...]) -> None:
     bridge, actor = stage.bridge, stage.actor
     world = stage.server.sandbox.world
     world.behave(**USUAL, **SPREAD)
-    world.rule_outcomes(OutcomeRule.of({"segment": f"*-{SLUG}-wave-3", **BAD, **SPREAD}))
+    world.rule_outcomes(OutcomeRule.of({"segment": "*wave-3*", **BAD, **SPREAD}))
     content = resources.files("campaignbridge.cli").joinpath("demo_letter.html").read_bytes()
     bridge.add_connection(
         "sandbox", provider="mailchimp", key_env=KEY_ENV, base_url=stage.server.url, actor=actor
@@ -194,6 +166,8 @@ class _Story:
         return same_run
 
     def _a_good_day(self) -> None:
+        """Start the first wave by hand; from then on the mornings come by themselves."""
+        self._run_now()
         self._work()
         self._tell_mailed()
 
@@ -220,7 +194,6 @@ class _Story:
     def _the_gate(self) -> None:
         """Let the gate trip in the morning; an operator waives what was measured, and goes on."""
         from campaignbridge.flows import ramping
-        from campaignbridge.flows.ramp_tick import run_now
 
         self._next_day()
         self._work()
@@ -233,7 +206,7 @@ class _Story:
         wiring, actor = self.stage.bridge.wiring, self.stage.actor
         ramping.clear_gate(wiring, SLUG, actor=actor, reason=WHY)
         ramping.resume(wiring, SLUG, actor=actor, reason=WHY)
-        outcome = run_now(wiring, SLUG, actor=actor)
+        outcome = self._run_now()
         self._note("ok", f"an operator waives it and resumes: {outcome.replace('_', ' ')}")
 
     def _a_killed_worker(self) -> bool:
@@ -259,6 +232,11 @@ class _Story:
         self._note("ok" if same_run else "FAIL", f"ten minutes later another worker goes on with {word}")
         self._tell_mailed()
         return same_run
+
+    def _run_now(self) -> str:
+        from campaignbridge.flows.ramp_tick import run_now
+
+        return run_now(self.stage.bridge.wiring, SLUG, actor=self.stage.actor)
 
     def _withheld(self) -> bool:
         return any(
@@ -319,87 +297,3 @@ def _standing(ramp: Any) -> str:
     if facts.needs_operator is not None:
         return str(facts.needs_operator).replace("_", " ")
     return "active" if facts.active else "stopped"
-
-
-def _curtain(stage: Stage, crowd: Crowd, imported: "Imported", began: float, *, same_run: bool) -> Played:
-    stage.server.sandbox.settle()
-    ramp, waves = read(stage, SLUG)
-    with stage.bridge.wiring.store.reading() as unit:
-        log = [row["outcome"] for row in unit.ramps.log_of(ramp.id, most=10_000)]
-    received = _received(stage)
-    allowed = crowd.people - crowd.suppressed
-    result = Result(
-        state=ramp.facts.ended or "unfinished",
-        mailed=len(received),
-        duplicates=len(received) - len(set(received)) + stage.truth.duplicates(),
-        strangers=sum(1 for email in received if email not in allowed),
-        crashes=stage.crashes,
-        gate_trips=log.count("gate_tripped"),
-        unconfirmed=_unconfirmed(stage, waves),
-        continued_same_run=same_run,
-        waves=[_shown(wave) for wave in waves],
-        imported=dict(imported.counts),
-        database="postgresql" if stage.settings.on_postgres else "sqlite",
-        seconds=round(time.monotonic() - began, 1),
-    )
-    result.wrong.extend(_wrong(result, crowd, ramp.plan.tiers))
-    lines = ["", "Waves, from the store", *(f"  {line}" for line in terminal.columns(rows(stage, SLUG)))]
-    lines += ["", "Truth log, from the provider"]
-    now = stage.clock.now_ms()
-    lines += [
-        f"  {clock_time(one.at_ms, now):<17}{one.kind.replace('_', ' ')}, {one.recipients:,} people"
-        for one in stage.truth.events()
-        if one.kind in ("send_accepted", "mailed")
-    ]
-    return Played(result, [*lines, ""])
-
-
-def _received(stage: Stage) -> list[str]:
-    """Return who was mailed, by the provider's own memory: as often as they were."""
-    deliveries = stage.server.sandbox.world.deliveries.values()
-    return [
-        person.email.lower() for mailed in deliveries for person in mailed.page(0, mailed.size, mailed.size)
-    ]
-
-
-def _unconfirmed(stage: Stage, waves: Any) -> int:
-    timelines = (
-        stage.bridge.timeline(wave.campaign_id, actor=stage.actor) for wave in waves if wave.campaign_id
-    )
-    return sum(event["kind"] == "send_unconfirmed" for events in timelines for event in events)
-
-
-def _shown(wave: Any) -> dict[str, Any]:
-    return {
-        "label": wave.label,
-        "requested": wave.requested,
-        "mailed": wave.verified or 0,
-        "delivered": wave.figures.delivered,
-        "bounced": wave.figures.bounced,
-        "complained": wave.figures.complained,
-        "verdict": wave.verdict.value if wave.verdict else None,
-        "closed": wave.closed.value if wave.closed else None,
-    }
-
-
-def _wrong(result: Result, crowd: Crowd, tiers: tuple[int, ...]) -> list[str]:
-    """Name everything that isn't as it must be."""
-    counts = result.imported
-    expected = {
-        "state": (result.state, "complete"),
-        "mailed": (result.mailed, sum(tiers)),
-        "sum of the waves": (sum(wave["mailed"] for wave in result.waves), sum(tiers)),
-        "waves": (tuple(wave["mailed"] for wave in result.waves), tiers),
-        "duplicates": (result.duplicates, 0),
-        "strangers": (result.strangers, 0),
-        "crashes": (result.crashes, 1),
-        "gate trips": (result.gate_trips, 1),
-        "unconfirmed": (result.unconfirmed, 1),
-        "same run": (result.continued_same_run, True),
-        "rows": (counts["rows_read"], crowd.rows),
-        "added": (counts["added"], len(crowd.people)),
-        "repeated": (counts["repeated"], crowd.duplicates),
-        "repaired": (counts["repaired"], crowd.repaired),
-        "rejected": (counts["rejected"], crowd.rejected),
-    }
-    return [f"{name} is {seen}, not {right}" for name, (seen, right) in expected.items() if seen != right]
