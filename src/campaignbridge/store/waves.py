@@ -70,6 +70,10 @@ class Waves:
             == 1
         )
 
+    def hold_run(self, run: Run) -> bool:
+        """Keep the wave for this run until this transaction ends; False when it is closed, or another run's."""
+        return self._of_run("waves.hold_run", run)
+
     def advance(
         self,
         run: Run,
