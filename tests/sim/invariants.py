@@ -8,6 +8,7 @@ from campaignbridge.domain.campaign import State, may_move
 from campaignbridge.sandbox import Sandbox
 from sim.schedule import Actor
 
+BEFORE = "before1"  # whom somebody mailed by hand before our time, with content of their own
 SLACK_MS = 5_000  # between a look that is due and the job that makes it
 SHORTLY_MS = 20_000  # after a job that found the campaign locked, or the store gone
 RETRY_MS = 3_660_000  # the longest wait of a look that was tried and brought no reading
@@ -135,6 +136,8 @@ def check_truth(connection: sqlite3.Connection, sandbox: Sandbox, html: bytes, *
     people = {"a1b2c3", sandbox.team.list_id}
     wanted = hashlib.sha256(html).hexdigest()
     for event in truth.events("mailed"):
+        if event.audience == BEFORE:
+            continue
         if (event.html_sha256 or "").removeprefix("sha256:") != wanted or event.audience not in people:
             raise Violation("I10: other bytes, or other people, than were approved")
     for row in connection.execute(_STEMS).fetchall():

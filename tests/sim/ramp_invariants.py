@@ -94,7 +94,7 @@ class RampInvariants:
     def _check_unmarked(self, wave: sqlite3.Row, ramp: sqlite3.Row) -> None:
         """Nobody of ours is in a segment at the provider before a marker says so."""
         assert self.sandbox is not None
-        name = f"simhouse-{ramp['slug']}-{wave['label']}"
+        name = f"simhouse.{ramp['slug']}.{wave['label']}"
         for segment in self.sandbox.world.roster._segments.values():
             if segment.name == name and segment.members and wave["segment_id"] is not None:
                 raise Violation(f"I5: people are in the segment of {wave['label']}, and it has no marker")

@@ -19,7 +19,7 @@ from campaignbridge.flows.rejects import RejectsFile
 from campaignbridge.flows.tables import Choices, look_at
 from campaignbridge.sandbox import Request
 from campaignbridge.store.unit import Unit
-from sim.invariants import Violation
+from sim.invariants import BEFORE, Violation
 from sim.machine import HOUR, HTML, KEY, MINUTE, OPERATOR, RESEND_HTML, START, Machine
 from sim.ramp_invariants import SLUG, RampInvariants, check_ramp
 from sim.schedule import Actor, Strike
@@ -135,7 +135,7 @@ class Puppet(Actor):
 def mail_before(machine: Machine) -> str:
     """Mail a wave in the provider's own pages; a fifth of it bounces, as its report will say one day."""
     world = machine.sandbox.world
-    machine.sandbox.add_list("before1", "Wave 0", 120)
+    machine.sandbox.add_list(BEFORE, "Wave 0", 120)
     kept = world.behaviour.sending_ms
     world.behave(hard_bounces=200, sending_ms=0)
     settings = {"subject_line": "Hello", "title": "before", "from_name": "Dana"}
@@ -145,7 +145,7 @@ def mail_before(machine: Machine) -> str:
         "campaigns",
         {
             "type": "regular",
-            "recipients": {"list_id": "before1"},
+            "recipients": {"list_id": BEFORE},
             "settings": {**settings, "reply_to": "news@acme.example"},
         },
     )

@@ -88,6 +88,7 @@ class Schedule:
         self.now = now
         self.actors: list[Actor] = []
         self.running: Actor = Actor("nobody", self)
+        self.failed: BaseException | None = None
         self._home = Semaphore(0)
 
     def spawn(
@@ -125,9 +126,19 @@ class Schedule:
         """Run until every actor has ended; raise the first error that one of them left."""
         self._hand_over()
         self._home.acquire()
+        if self.failed is not None:
+            raise self.failed
         for actor in self.actors:
             if actor.error is not None:
                 raise actor.error
+
+    def fail(self, error: BaseException) -> None:
+        """End the run here: nobody goes on, and no handler may take the error for one of its own."""
+        self.failed = self.failed or error
+        for actor in self.actors:
+            actor.dead = True
+            actor.wakes_at = self.now
+        raise Crash
 
     def switch(self, actor: Actor) -> None:
         """Let the scheduler say who runs next; return when it is this actor."""
