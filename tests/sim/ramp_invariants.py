@@ -29,7 +29,7 @@ GROUP BY ramp_id, contact_id HAVING count(*) > 1
 _IN_SEGMENT = "SELECT contact_id FROM assignments WHERE wave_id = ? AND status = 'in_segment'"
 _MY_JOB = """
 SELECT j.payload FROM jobs j WHERE j.type = 'wave_step' AND j.state = 'claimed' AND j.holder = ?
-    AND j.lease_until >= now_ms() AND j.target = 'wave:' || ?
+    AND j.target = 'wave:' || ?
 """
 _ASKED = """
 SELECT t.id, c.wave_id FROM attempts t JOIN campaigns c ON c.id = t.campaign_id
@@ -178,18 +178,19 @@ def _check_mailed(
             "SELECT r.remote_id, c.wave_id FROM remote_campaigns r JOIN campaigns c ON c.id = r.campaign_id"
         ).fetchall()
     }
-    everybody: dict[str, str] = {}
+    world = machine.sandbox.world
+    crowd = world.roster.people(machine.crowd_list)
+    mailed = {
+        campaign: [person.email.lower() for person in delivery.receivers]
+        for campaign, delivery in world.deliveries.items()
+        if delivery.receivers is not None and delivery.people is crowd
+    }
+    everybody = [email for people in mailed.values() for email in people]
+    if len(everybody) != len(set(everybody)):
+        raise Violation(f"I4: {len(everybody) - len(set(everybody))} people were mailed twice")
     by_id = {wave["id"]: wave for wave in waves}
-    for campaign, delivery in machine.sandbox.world.deliveries.items():
-        if delivery.receivers is None or delivery.people is not machine.sandbox.world.roster.people(
-            machine.crowd_list
-        ):
-            continue
-        got = {person.email.lower() for person in delivery.receivers}
-        again = got & everybody.keys()
-        if again:
-            raise Violation(f"I4: {len(again)} people were mailed twice")
-        everybody |= dict.fromkeys(got, campaign)
+    for campaign, people in mailed.items():
+        got = set(people)
         strangers = [one for one in got if not one.endswith("@example.com")]
         if strangers:
             raise Violation("I10: people were mailed who are in no wave")

@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -139,7 +139,7 @@ def mail_before(machine: Machine) -> str:
     kept = world.behaviour.sending_ms
     world.behave(hard_bounces=200, sending_ms=0)
     settings = {"subject_line": "Hello", "title": "before", "from_name": "Dana"}
-    made = _as_owner(
+    made = as_owner(
         machine,
         "POST",
         "campaigns",
@@ -149,14 +149,15 @@ def mail_before(machine: Machine) -> str:
             "settings": {**settings, "reply_to": "news@acme.example"},
         },
     )
-    _as_owner(machine, "PUT", f"campaigns/{made['id']}/content", {"html": HTML})
-    _as_owner(machine, "POST", f"campaigns/{made['id']}/actions/send", {})
+    as_owner(machine, "PUT", f"campaigns/{made['id']}/content", {"html": HTML})
+    as_owner(machine, "POST", f"campaigns/{made['id']}/actions/send", {})
     machine.sandbox.settle()
     world.behave(hard_bounces=0, sending_ms=kept, report_lag_ms=1000 * HOUR)
     return str(made["id"])
 
 
-def _as_owner(machine: Machine, method: str, path: str, body: dict[str, object]) -> dict[str, object]:
+def as_owner(machine: Machine, method: str, path: str, body: Mapping[str, object]) -> dict[str, object]:
+    """Do something in the provider's own pages; return its answer."""
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
     answer, _ = machine.sandbox.handle(
         Request.parse(method, f"/3.0/{path}", headers, json.dumps(body).encode())

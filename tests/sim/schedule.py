@@ -56,7 +56,10 @@ class Actor:
         strike = self.strikes.get(len(self.points)) or self.strikes.pop(label, None)
         self.points.append(label)
         if strike is not None and strike.hand is not None:
-            strike.hand()
+            try:
+                strike.hand()
+            except Exception as error:  # noqa: BLE001  a hand's own mistake is no answer of the provider's
+                self.schedule.fail(error)
         if strike is not None and strike.kind == "step":
             self.skew_ms += strike.ms
         if strike is not None and strike.kind == "crash":
