@@ -14,9 +14,9 @@ from sim.ramp_invariants import SLUG
 from sim.ramp_scenarios import (
     ENOUGH,
     RampScenario,
+    _hand,
     discards,
     pauses,
-    _hand,
 )
 from sim.ramp_world import RampMachine, as_owner, attempt, runs, suppresses, works
 from sim.scenarios import LOST, Part, Strikes
@@ -62,7 +62,9 @@ def two_ticks(statements: Catalogue | None) -> None:
 def idle_wave(statements: Catalogue | None) -> None:
     """A worker dies in the middle of a push; twenty minutes later the ramp is ticked."""
     RampScenario(
-        "idle", "mailchimp", parts=(Part("t1", runs), Part("w1", works, at=10), Part("t2", runs, at=20 * MINUTE))
+        "idle",
+        "mailchimp",
+        parts=(Part("t1", runs), Part("w1", works, at=10), Part("t2", runs, at=20 * MINUTE)),
     ).run(SEED, {"w1": {PUSH: CRASH}}, statements=statements, unindexed=statements is not None)
 
 
@@ -137,7 +139,9 @@ def swapped_member(statements: Catalogue | None) -> None:
     def prepare(machine: RampMachine) -> Strikes:
         def swap() -> None:
             (segment,) = [
-                one for one in machine.sandbox.world.roster._segments.values() if one.name.startswith("simhouse.")
+                one
+                for one in machine.sandbox.world.roster._segments.values()
+                if one.name.startswith("simhouse.")
             ]
             ours = next(iter(segment.members))
             body = {"members_to_add": ["person5@example.invalid"], "members_to_remove": [ours]}

@@ -101,7 +101,9 @@ def ramp_mutants() -> list[Mutant]:
             "a step writes for whatever run",
             "I2",
             directed.with_hand_at(directed.PUSHED, releases_and_resumes, directed.ALONE),
-            texts=_without_run("hold_run", "advance", "start_push", "stop_push", "fail", "keep_segment", "ask"),
+            texts=_without_run(
+                "hold_run", "advance", "start_push", "stop_push", "fail", "keep_segment", "ask"
+            ),
         ),
         Mutant(
             "a step writes by whatever job",

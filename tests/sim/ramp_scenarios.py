@@ -9,7 +9,7 @@ from campaignbridge.flows import ramp_recovery, ramping
 from campaignbridge.flows.ramp_tick import run_now
 from campaignbridge.sandbox import Fault
 from campaignbridge.store.sql import Catalogue
-from sim.machine import OPERATOR, Machine
+from sim.machine import OPERATOR
 from sim.ramp_invariants import SLUG
 from sim.ramp_world import WHY, RampMachine, Stop, aim_at, attempt, runs, suppresses, waves_of, works
 from sim.scenarios import LOST, Part, Strikes
@@ -104,7 +104,10 @@ def _faults_of(provider: str) -> list[tuple[str, tuple[Fault, ...]]]:
         ("push throttled", (Fault(push, "status_429", retry_after=20, times=2),)),
         ("send throttled", (Fault("send", "status_429", retry_after=7),)),
         ("members stale", (Fault("segment_members", "stale_read", ms=60_000, times=2),)),
-        ("segments stale", (Fault("segments", "stale_read", ms=60_000, times=2), Fault("create_segment", LOST))),
+        (
+            "segments stale",
+            (Fault("segments", "stale_read", ms=60_000, times=2), Fault("create_segment", LOST)),
+        ),
         ("members failing", (Fault("segment_members", "refuse_5xx", status=500, times=3),)),
         (
             "all lost once",

@@ -74,6 +74,7 @@ class RampMachine(Machine):
     def restored(self, data: bytes) -> None:
         Machine.restored(self, data)
         self.look_on()
+        self.ramps.know(self.memory.connection)
 
     @property
     def crowd_list(self) -> str:
@@ -166,7 +167,7 @@ def as_owner(machine: Machine, method: str, path: str, body: Mapping[str, object
 
 
 @lru_cache(maxsize=8)
-def _set_up(provider: str, seed: int, previous: bool) -> tuple[bytes, int]:  # noqa: FBT001
+def _set_up(provider: str, seed: int, previous: bool) -> tuple[bytes, int]:
     """Return the store of a world whose ramp was just set up, and its time."""
     machine = Machine(seed, provider=provider)
     machine.html = RESEND_HTML if machine.on_resend else HTML
@@ -316,7 +317,9 @@ class Operator:
         ]
         tries = self._tries(f"recover {opened.id}")
         if tries > 60:
-            raise Violation(f"I8: {opened.label} ({opened.step.value}, {opened.failed}) has no way out: {reason}")
+            raise Violation(
+                f"I8: {opened.label} ({opened.step.value}, {opened.failed}) has no way out: {reason}"
+            )
         for way in ways[0 if tries <= 4 else 2 :]:
             if attempt(self.machine, way):
                 return
