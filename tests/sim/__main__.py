@@ -16,6 +16,7 @@ from functools import partial
 from sim import ramp_explore as ramps
 from sim.explore import (
     every_crash,
+    every_loss,
     every_pair,
     every_restore,
     every_second_late,
@@ -61,6 +62,7 @@ def tasks() -> list[Callable[[], Tally]]:
         *(partial(every_crash, scenario, 1) for scenario in reversed(ALL)),
         *(partial(every_crash, scenario, 2, locks=False) for scenario in [HANDOFFS[0], *SENDS[:4]]),
         *(partial(every_strike, scenario, 1) for scenario in struck),
+        *(partial(every_loss, scenario, 1, step=2) for scenario in (HANDOFFS[1], SENDS[1], WATCHES[1])),
         *(partial(swarm, range(start, start + CHUNK)) for start in range(1, worlds, CHUNK)),
         *(partial(every_restore, seed) for seed in (1, 2)),
         *(partial(twins, seed) for seed in range(20)),

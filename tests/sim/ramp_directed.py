@@ -14,8 +14,8 @@ from sim.ramp_invariants import SLUG
 from sim.ramp_scenarios import (
     ENOUGH,
     RampScenario,
-    _hand,
     discards,
+    hand_of,
     pauses,
 )
 from sim.ramp_world import RampMachine, as_owner, attempt, runs, suppresses, works
@@ -38,7 +38,7 @@ def with_hand_at(
 
     def schedule(statements: Catalogue | None) -> None:
         def prepare(machine: RampMachine) -> Strikes:
-            act = _hand(hand)(machine)
+            act = hand_of(hand)(machine)
             done: list[bool] = []
 
             def once() -> None:
@@ -111,7 +111,7 @@ def paused_before_the_intent(statements: Catalogue | None) -> None:
     ALONE.run(
         SEED,
         statements=statements,
-        prepare=lambda machine: {"w1": {at: Strike("hand", hand=_hand(pauses)(machine))}},
+        prepare=lambda machine: {"w1": {at: Strike("hand", hand=hand_of(pauses)(machine))}},
     )
 
 

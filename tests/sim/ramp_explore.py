@@ -1,4 +1,4 @@
-"""Exploring ramps: a crash, a freeze, a lost answer and each hand at every point of a wave; pairs; restores; a swarm."""
+"""Exploring ramps: a crash, a freeze, a lost answer and each hand at every point of a wave; pairs, restores, swarm."""
 
 import random
 from collections.abc import Callable, Iterable, Iterator
@@ -169,7 +169,7 @@ def every_command(scenario: RampScenario, seed: int, command: str, *, starts: It
 
 
 def every_restore(provider: str, seed: int, *, step: int = 1) -> Tally:
-    """Put the store back to each of the commits of a wave after it went, and let the ramp go on: nobody is mailed twice."""
+    """Put the store back to each of the commits of a wave that went, and go on: nobody is mailed twice."""
     tally = Tally()
     dumps = _wave_that_went(provider, seed)[1]
     for number in range(seed % step, len(dumps), step):
@@ -192,9 +192,12 @@ def every_restore(provider: str, seed: int, *, step: int = 1) -> Tally:
 def _wave_that_went(provider: str, seed: int) -> tuple[RampMachine, list[bytes]]:
     machine = RampMachine(seed, provider=provider)
     dumps = [machine.memory.dump()]
-    machine.memory.after_commit.append(
-        lambda _connection, _actor, ran: dumps.append(machine.memory.dump()) if ran else None
-    )
+
+    def keep(_connection: object, _actor: object, ran: list[object]) -> None:
+        if ran:
+            dumps.append(machine.memory.dump())
+
+    machine.memory.after_commit.append(keep)
     for part in (*TICKS, STEPPERS[0]):
         machine.spawn(part.name, part.work, at=part.at)
     machine.run()

@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Semaphore, Thread
+from typing import Any
 
 FOREVER = 1 << 62
 
@@ -24,6 +25,7 @@ class Strike:
     kind: str
     ms: int = 0
     hand: Callable[[], object] | None = None
+    hand_in: Callable[[Any], object] | None = None  # the same, told the world that it reaches into
 
 
 @dataclass(slots=True)
@@ -55,9 +57,12 @@ class Actor:
         self.alive()
         strike = self.strikes.get(len(self.points)) or self.strikes.pop(label, None)
         self.points.append(label)
-        if strike is not None and strike.hand is not None:
+        if strike is not None and (strike.hand is not None or strike.hand_in is not None):
             try:
-                strike.hand()
+                if strike.hand is not None:
+                    strike.hand()
+                if strike.hand_in is not None:
+                    strike.hand_in(self.schedule.world)
             except Exception as error:  # noqa: BLE001  a hand's own mistake is no answer of the provider's
                 self.schedule.fail(error)
         if strike is not None and strike.kind == "step":
@@ -92,6 +97,7 @@ class Schedule:
         self.actors: list[Actor] = []
         self.running: Actor = Actor("nobody", self)
         self.failed: BaseException | None = None
+        self.world: Any = None  # whose schedule this is
         self._home = Semaphore(0)
 
     def spawn(
