@@ -1,19 +1,25 @@
-"""Pick people for a wave: by the stored lots against one hand-written INSERT ... SELECT that sorts all by a hash.
+"""Pick people for a wave: by the statement that a wave runs, against one hand-written INSERT ... SELECT.
 
-A tenth of the people is taken by an exclusion. Both fill the same table; the plan of ours goes to stderr.
+The hand-written one sorts everybody by a hash. A tenth of the people is taken by a filter. Both fill a table like the
+real one; the plan of ours goes to stderr.
 """
 
 import sqlite3
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
+from types import SimpleNamespace
 
 import psycopg
 
 from benchmarks.stores import fresh, server
+from campaignbridge.flows.wave_people import place_of
+from campaignbridge.store.assignments import TOP
+from campaignbridge.store.sql import Statement, catalogue
+from campaignbridge.store.unit import Store
 
 PICK = 25_000
-SEED = 4_611_686_018_427_387_904
 PEOPLE = """INSERT INTO contacts (
     audience_id, identity, email, attributes, locale, zone, lot, import_id, created_at, updated_at
 )
@@ -26,23 +32,50 @@ FILL = {
         "NUMBERS", "generate_series(1, ROWS) AS i"
     ),
 }
-ELIGIBLE = """c.audience_id = 1 AND c.erased_at IS NULL AND c.locale = 'en'
+RAW = f"""INSERT INTO picked (wave_id, contact_id, ramp_id, status, at)
+SELECT 'w', c.id, 'r', 'assigned', 0 FROM contacts c
+WHERE c.audience_id = 1 AND c.erased_at IS NULL AND c.locale = 'en'
     AND NOT EXISTS (SELECT 1 FROM suppressions s WHERE s.identity = c.identity)
-    AND NOT EXISTS (SELECT 1 FROM picked p WHERE p.contact_id = c.id)"""
-BRANCH = f"SELECT c.id FROM contacts c WHERE c.lot SIDE {SEED} AND {ELIGIBLE} ORDER BY c.lot LIMIT {PICK}"
-# Sorted by key, so that the walk has ended before the first row is inserted: PostgreSQL, told that `picked` is
-# empty, looks through all of it for each contact, and would find it growing under its own hands. MATERIALIZED,
-# because SQLite 3.40 moves the outer ORDER BY before the LIMIT of a UNION ALL inside, and then picks others.
-OURS = f"""INSERT INTO picked (contact_id)
-WITH walk AS MATERIALIZED (
-    SELECT * FROM ({BRANCH.replace("SIDE", ">=")}) AS behind
-    UNION ALL
-    SELECT * FROM ({BRANCH.replace("SIDE", "<")}) AS around
-    LIMIT {PICK}
-)
-SELECT id FROM walk ORDER BY id"""
-RAW = f"INSERT INTO picked (contact_id) SELECT c.id FROM contacts c WHERE {ELIGIBLE} ORDER BY HASHED LIMIT {PICK}"
+    AND NOT EXISTS (SELECT 1 FROM picked a WHERE a.contact_id = c.id AND a.ramp_id = 'r')
+ORDER BY HASHED LIMIT {PICK}"""
 HASHED = {"sqlite": "abs((c.id * 2654435761 + 7) % 4294967291)", "postgres": "hashint8extended(c.id, 7)"}
+PICKED = {
+    "sqlite": "CREATE TABLE picked (wave_id text, contact_id integer, ramp_id text, status text, code text, "
+    "tries integer NOT NULL DEFAULT 0, try_at integer, at integer, PRIMARY KEY (wave_id, contact_id))",
+    "postgres": "CREATE TABLE picked (LIKE assignments INCLUDING ALL)",
+}
+INDEXES = (
+    "CREATE UNIQUE INDEX picked_live ON picked (ramp_id, contact_id) WHERE status IN ('assigned', 'in_segment')",
+    "CREATE INDEX picked_of_contacts ON picked (contact_id, ramp_id)",
+    "CREATE INDEX picked_to_push ON picked (wave_id, try_at, contact_id) WHERE status = 'assigned'",
+)
+START = place_of("a ramp's seed")
+FACTS = {"wave_id": "w", "ramp_id": "r", "audience_id": 1, "locale": "en", "attributes": "{}", "not_in": "[]"}
+
+
+class Undone(Exception):
+    """Whatever was picked is rolled back."""
+
+
+def _pick(store: Store) -> int:
+    ramp, wave = SimpleNamespace(id="r", audience_id=1, filters={"locale": "en"}), SimpleNamespace(id="w")
+    count = 0
+    with suppress(Undone), store.unit() as unit:
+        count = unit.assignments.pick(ramp, wave, start=START, most=PICK)
+        raise Undone
+    return count
+
+
+def _explain(connection, database: str, statement: Statement) -> None:
+    text = statement.filled({"most_literal": PICK})
+    facts = {**FACTS, "from_lot": START, "until_lot": TOP - 1}
+    if database == "sqlite":
+        connection.create_function("now_ms", 0, lambda: 0)
+    connection.execute(catalogue(database)["assignments.by_index"].text)
+    explain = "EXPLAIN (ANALYZE, BUFFERS)" if database == "postgres" else "EXPLAIN QUERY PLAN"
+    rows = connection.execute(f"{explain} {text}", facts).fetchall()
+    print(*(row[-1] for row in rows), sep="\n", file=sys.stderr)
+    connection.rollback()
 
 
 def measure(database: str, rows: int, rounds: int) -> Iterator[dict]:
@@ -50,24 +83,26 @@ def measure(database: str, rows: int, rounds: int) -> Iterator[dict]:
         connect = psycopg.connect if database == "postgres" else sqlite3.connect
         connection = connect(home.where)
         connection.execute(FILL[database].replace("ROWS", str(rows)))
-        connection.execute("CREATE TABLE picked (contact_id bigint PRIMARY KEY)")
+        connection.execute(PICKED[database])
+        for text in INDEXES if database == "sqlite" else ():
+            connection.execute(text)
         connection.commit()
         connection.execute("ANALYZE")
         connection.commit()
-        explain = "EXPLAIN (ANALYZE, BUFFERS)" if database == "postgres" else "EXPLAIN QUERY PLAN"
-        print(
-            *(row[-1] for row in connection.execute(f"{explain} {OURS}").fetchall()),
-            sep="\n",
-            file=sys.stderr,
-        )
-        connection.rollback()
         raw = RAW.replace("HASHED", HASHED[database])
+        texts = dict(catalogue(database))
+        mine = texts["assignments.pick"]
+        texts["assignments.pick"] = Statement(mine.text.replace("assignments", "picked"), mine.literals)
+        store = Store(home.open(statements=texts))
+        _explain(connection, database, texts["assignments.pick"])
         for number in range(rounds):
-            for who, text in (
-                (("raw", raw), ("ours", OURS)) if number % 2 == 0 else (("ours", OURS), ("raw", raw))
-            ):
+            for who in ("raw", "ours") if number % 2 == 0 else ("ours", "raw"):
                 wall, cpu = time.perf_counter(), time.process_time()
-                count = connection.execute(text).rowcount
+                if who == "raw":
+                    count = connection.execute(raw).rowcount
+                    connection.rollback()
+                else:
+                    count = _pick(store)
                 assert count == min(PICK, rows - rows // 10), count
                 yield {
                     "who": who,
@@ -75,5 +110,4 @@ def measure(database: str, rows: int, rounds: int) -> Iterator[dict]:
                     "cpu": time.process_time() - cpu,
                     "peak_mb": 0,
                 }
-                connection.rollback()
         connection.close()

@@ -102,7 +102,7 @@ def ramp_mutants() -> list[Mutant]:
             "I2",
             directed.with_hand_at(directed.PUSHED, releases_and_resumes, directed.ALONE),
             texts=_without_run(
-                "hold_run", "advance", "start_push", "stop_push", "fail", "keep_segment", "ask"
+                "is_of_run", "advance", "start_push", "stop_push", "fail", "keep_segment", "ask"
             ),
         ),
         Mutant(

@@ -46,6 +46,9 @@ class Refused:
         return self.category in (Category.MISSING, Category.REJECTED)
 
 
+NO_SUCH = Refused("no_such_id", Category.MISSING, 404)  # what a person typed is no id that the provider gives
+
+
 @dataclass(frozen=True, slots=True)
 class Ambiguous:
     """The request may have left this host and its effect is unknown. Never repeat it blindly."""

@@ -19,7 +19,7 @@ HOUR_MS = 60 * MINUTE_MS
 MIN_AGE_MS = 18 * HOUR_MS
 STATS_PATIENCE_MS = 72 * HOUR_MS
 IDLE_MS = 15 * MINUTE_MS
-MAX_TIERS, MAX_TIER, MAX_LABEL = 50, 10_000_000, 64
+MAX_TIERS, MAX_TIER, MAX_LABEL, MAX_OFFSET = 50, 10_000_000, 64, 100_000
 REFUSED_SAMPLE = 100  # tried contacts before a share of refusals says anything
 
 _SLUG = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?")
@@ -222,9 +222,9 @@ def require_plan(plan: Plan, *, allow_small_tiers: bool) -> Plan:
     """Return the plan, or raise `InvalidInput` for one that could never run, or never be judged."""
     require_slug(plan.prefix, field="label prefix")
     _require_tiers(plan.tiers, allow_small=allow_small_tiers)
-    if plan.offset < 0:
+    if type(plan.offset) is not int or not 0 <= plan.offset <= MAX_OFFSET:
         raise InvalidInput(
-            "The offset is the number of waves that came before: 0 or more.", todo="Give it so."
+            f"The offset is the number of waves that came before: 0 to {MAX_OFFSET:,}.", todo="Give it so."
         )
     if len(plan.label(len(plan.tiers) - 1)) > MAX_LABEL:
         raise InvalidInput(f"Labels would be longer than {MAX_LABEL} characters.", todo="Shorten the prefix.")

@@ -40,11 +40,16 @@ def instant_of(text: str, zone: str | None) -> int:
     return _local(moment, zone)
 
 
-def _local(moment: datetime, zone: str) -> int:
+def require_zone(zone: str) -> ZoneInfo:
+    """Return the time zone, or raise `InvalidInput` when there is none of this name."""
     try:
-        place = ZoneInfo(zone)
+        return ZoneInfo(zone)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise InvalidInput("There is no such time zone.", todo="Use a name such as Europe/Berlin.") from None
+
+
+def _local(moment: datetime, zone: str) -> int:
+    place = require_zone(zone)
     first, second = moment.replace(tzinfo=place, fold=0), moment.replace(tzinfo=place, fold=1)
     if first.utcoffset() == second.utcoffset():
         return _milliseconds(first)

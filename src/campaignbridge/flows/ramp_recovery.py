@@ -13,7 +13,7 @@ from campaignbridge.domain.errors import Conflict, InProgress, InvalidInput, Inv
 from campaignbridge.domain.ledger import READ_LIMIT_MS
 from campaignbridge.domain.provider import Accepted, Observation, RemoteStatus
 from campaignbridge.domain.ramp import Closed, Ramp, Wave
-from campaignbridge.flows.ramping import require_reason, wave_named
+from campaignbridge.flows.ramping import require_broadcast, require_reason, wave_named
 from campaignbridge.flows.reading import open_reader
 from campaignbridge.flows.reconcile import look
 from campaignbridge.flows.resolving import Ruling, Verdict, resolve
@@ -67,6 +67,10 @@ def finish_by_hand(
         )
     if dossier is not None:
         _require_past_window(dossier)
+    if broadcast_id is not None:
+        require_broadcast(broadcast_id)
+    if mailed is not None and mailed < 1:
+        raise InvalidInput("Somebody was mailed, or the wave did not go.", todo="Say how many: --mailed N.")
     facts, seen = _filled(wiring, ramp, wave, dossier, broadcast_id, sent_at, mailed)
     if dossier is not None and _settled_by_it(wiring, dossier, aim, facts, seen, actor):
         return facts  # its wave followed in that transaction

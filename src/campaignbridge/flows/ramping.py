@@ -11,12 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from campaignbridge.domain.actor import Actor
-from campaignbridge.domain.campaign import State, require_separation
+from campaignbridge.domain.campaign import Campaign, State, require_separation
+from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.content import MAX_NAME, require_one_line
 from campaignbridge.domain.errors import Conflict, InvalidInput, InvalidState, NotFound, Refusal
 from campaignbridge.domain.gate import Figures, Thresholds, Verdict, judge
 from campaignbridge.domain.ramp import Facts, Plan, Ramp, Wave, label_of, require_plan, require_slug
 from campaignbridge.domain.recurring import Cron
+from campaignbridge.domain.when import require_zone
 from campaignbridge.flows.connecting import find_connection
 from campaignbridge.flows.leaving import Stopped, unstoppable
 from campaignbridge.flows.retiring import require_unsendable
@@ -26,6 +28,7 @@ from campaignbridge.store.unit import Unit
 
 MAX_FILTERS, MAX_VALUE = 20, 500
 _ATTRIBUTE = re.compile(r"[A-Za-z0-9_ .-]{1,64}")
+_BROADCAST = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _LOCALE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}")
 
 
@@ -57,19 +60,12 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
     require_one_line(new.name or new.slug, field="name", limit=MAX_NAME)
     require_plan(new.plan, allow_small_tiers=new.allow_small_tiers)
     if new.cron is not None:
-        Cron(new.cron, new.zone)  # raises for what is no such expression or zone
+        Cron(new.cron, new.zone)  # raises for what is no such expression
+        require_zone(new.zone)
     _require_previous(new)
     connection = find_connection(wiring, new.connection)
     with wiring.store.unit() as unit:
-        dossier = unit.campaigns.get(new.content)
-        source = dossier.campaign
-        source.require_state(State.APPROVED, doing="be a ramp's content")
-        assert source.approval is not None, "an approved campaign has its approval"
-        require_separation(source.approval, actor.name, separated=wiring.duties_separated)
-        if source.connection_id != connection.id:
-            raise InvalidInput(
-                "The content was approved for another connection.", todo="Approve it for this one."
-            )
+        source = _source(wiring, unit, new, connection, actor)
         audience = unit.audiences.get(new.audience)
         if audience is None:
             raise NotFound(
@@ -77,54 +73,76 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
             )
         excluded = [unit.ramps.get(one) for one in new.exclude_ramps]
         _require_alone(unit, audience["id"], new)
-        ramp = Ramp(
-            id=wiring.new_id("rmp"),
-            slug=new.slug,
-            name=new.name or new.slug,
-            connection_id=connection.id,
-            list=new.list,
-            audience_id=audience["id"],
-            plan=new.plan,
-            filters=_filters(unit, new.filters),
-            seed=wiring.chance.token(16),
-            source_campaign=source.id,
-            source_revision=source.revision,
-            approved_by=source.approval.by,
-            approved_at=source.approval.at_ms,
-            approved_fingerprint=source.approval.fingerprint,
-            cron=new.cron,
-            zone=new.zone,
-            delegated_by=actor.name,
-            facts=Facts(),
-            needs_operator_at=None,
-            ended_at=None,
-            gate_tripped=None,
-            total_waived=None,
-            created_at=0,
-            now=0,
-        )
-        if not unit.ramps.create(ramp):
+        ramp = _ramp_of(wiring, new, source, audience_id=audience["id"], actor=actor)
+        if not unit.ramps.create(replace(ramp, filters=_filters(unit, new.filters))):
             raise Conflict(
                 f"There is a ramp {new.slug} already, or one was set up on this audience just now.",
                 todo="ramps list shows which.",
             )
         for one in excluded:
             unit.ramps.exclude(ramp.id, one.id)
-        if new.previous_broadcast is not None:
-            assert new.previous_sent_at is not None, "both are given, or neither"
-            unit.waves.add_by_hand(
-                wiring.new_id("wav"),
-                ramp_id=ramp.id,
-                label=label_of(new.plan.prefix, new.plan.offset),
-                run_id=wiring.chance.token(12),
-                broadcast_id=new.previous_broadcast,
-                sent_at=new.previous_sent_at,
-            )
+        _add_previous(wiring, unit, ramp, new)
         unit.ramps.log(ramp.id, "set_up", actor=actor.name, tiers=list(new.plan.tiers))
         unit.events.add("ramp_set_up", campaign_id=None, actor=actor.name, ramp=ramp.slug)
         if new.cron is not None:
             queue_tick(wiring, unit, ramp.id)
         return unit.ramps.get(ramp.id)
+
+
+def _source(wiring: Wiring, unit: Unit, new: NewRamp, connection: Connection, actor: Actor) -> Campaign:
+    """Return the campaign whose content is mailed; raise unless it is approved, and for this connection."""
+    source = unit.campaigns.get(new.content).campaign
+    source.require_state(State.APPROVED, doing="be a ramp's content")
+    require_separation(source.approval, actor.name, separated=wiring.duties_separated)
+    if source.connection_id != connection.id:
+        raise InvalidInput(
+            "The content was approved for another connection.", todo="Approve it for this one."
+        )
+    return source
+
+
+def _ramp_of(wiring: Wiring, new: NewRamp, source: Campaign, *, audience_id: int, actor: Actor) -> Ramp:
+    assert source.approval is not None, "an approved campaign has its approval"
+    return Ramp(
+        id=wiring.new_id("rmp"),
+        slug=new.slug,
+        name=new.name or new.slug,
+        connection_id=source.connection_id,
+        list=new.list,
+        audience_id=audience_id,
+        plan=new.plan,
+        filters={},
+        seed=wiring.chance.token(16),
+        source_campaign=source.id,
+        source_revision=source.revision,
+        approved_by=source.approval.by,
+        approved_at=source.approval.at_ms,
+        approved_fingerprint=source.approval.fingerprint,
+        cron=new.cron,
+        zone=new.zone,
+        delegated_by=actor.name,
+        facts=Facts(),
+        needs_operator_at=None,
+        ended_at=None,
+        gate_tripped=None,
+        total_waived=None,
+        created_at=0,
+        now=0,
+    )
+
+
+def _add_previous(wiring: Wiring, unit: Unit, ramp: Ramp, new: NewRamp) -> None:
+    if new.previous_broadcast is None:
+        return
+    assert new.previous_sent_at is not None, "both are given, or neither"
+    unit.waves.add_by_hand(
+        wiring.new_id("wav"),
+        ramp_id=ramp.id,
+        label=label_of(new.plan.prefix, new.plan.offset),
+        run_id=wiring.chance.token(12),
+        broadcast_id=new.previous_broadcast,
+        sent_at=new.previous_sent_at,
+    )
 
 
 def _filters(unit: Unit, filters: Mapping[str, Any]) -> dict[str, Any]:
@@ -153,7 +171,18 @@ def _filters(unit: Unit, filters: Mapping[str, Any]) -> dict[str, Any]:
     return {"attributes": dict(attributes), "locale": locale, "not_in": numbers}
 
 
+def require_broadcast(text: str) -> str:
+    """Return the id of a provider's object that somebody typed, or raise `InvalidInput`."""
+    if not _BROADCAST.fullmatch(text):
+        raise InvalidInput(
+            "A broadcast's id is 1 to 100 letters, digits, - or _.", todo="Copy it from the provider's pages."
+        )
+    return text
+
+
 def _require_previous(new: NewRamp) -> None:
+    if new.previous_broadcast is not None:
+        require_broadcast(new.previous_broadcast)
     told = (new.previous_broadcast is not None, new.previous_sent_at is not None)
     if told[0] != told[1] or (new.plan.offset > 0) != told[0]:
         raise InvalidInput(

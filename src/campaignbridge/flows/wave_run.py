@@ -53,12 +53,12 @@ class WaveRun:
 
     @contextmanager
     def writing(self) -> Iterator[Unit]:
-        """Open a transaction that keeps job, ramp and wave until it ends; raise `Halt` when job or run isn't ours."""
+        """Open a transaction that keeps job and ramp until it ends; raise `Halt` when job or wave isn't ours."""
         with self.wiring.store.unit() as unit:
             if not unit.waves.hold(self.run):
                 raise Halt
             unit.ramps.hold(self.ramp.id)
-            if not unit.waves.hold_run(self.run):
+            if not unit.waves.is_of(self.run):
                 raise Halt
             yield unit
 

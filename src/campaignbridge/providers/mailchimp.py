@@ -13,6 +13,7 @@ import httpcore2
 
 from campaignbridge import ports
 from campaignbridge.domain.provider import (
+    NO_SUCH,
     Accepted,
     Account,
     Ambiguous,
@@ -140,6 +141,8 @@ class Mailchimp(SegmentCalls):
 
     def inspect(self, remote_id: str, *, limit_ms: int) -> Outcome[Observation]:
         """Read one campaign. The count of recipients lags behind changes of the audience."""
+        if not wire.is_id(remote_id):
+            return NO_SUCH
         answer = self._speech.get(_campaign(remote_id), {"fields": wire.CAMPAIGN_FIELDS}, limit_ms=limit_ms)
         return self._speech.judge(answer, lambda body: wire.read_observation(body, remote_id), reading=True)
 
@@ -233,7 +236,8 @@ class Mailchimp(SegmentCalls):
 
     def report(self, remote_id: str, *, limit_ms: int) -> Outcome[Report]:
         """Read the figures of a campaign; for minutes after a delivery there may be none, or old ones."""
-        assert wire.is_id(remote_id), "a remote id comes from Mailchimp"
+        if not wire.is_id(remote_id):
+            return NO_SUCH
         answer = self._speech.get(
             f"/reports/{remote_id}", {"fields": listings.REPORT_FIELDS}, limit_ms=limit_ms
         )

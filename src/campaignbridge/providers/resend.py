@@ -13,6 +13,7 @@ import httpcore2
 
 from campaignbridge import ports
 from campaignbridge.domain.provider import (
+    NO_SUCH,
     Accepted,
     Account,
     Ambiguous,
@@ -159,6 +160,8 @@ class Resend:
 
     def inspect(self, remote_id: str, *, limit_ms: int) -> Outcome[Observation]:
         """Read one broadcast; of a sent one also how many were mailed, where its metrics tell that yet."""
+        if not wire.is_id(remote_id):
+            return NO_SUCH
         left_ms = self._transport.countdown(limit_ms)
         seen = self._speech.get(
             _broadcast(remote_id),
@@ -255,6 +258,8 @@ class Resend:
 
     def report(self, remote_id: str, *, limit_ms: int) -> Outcome[Report]:
         """Read a broadcast's figures since it was made; while Resend counts nothing for it there is none."""
+        if not wire.is_id(remote_id):
+            return NO_SUCH
         left_ms = self._transport.countdown(limit_ms)
         since = self._speech.get(
             _broadcast(remote_id),
@@ -274,7 +279,8 @@ class Resend:
         self, remote_id: str, kind: RecipientKind, *, most: int, limit_ms: int
     ) -> Outcome[Listing[Recipient]]:
         """Read whom Resend's own record of a broadcast names."""
-        assert wire.is_id(remote_id), "a remote id comes from Resend"
+        if not wire.is_id(remote_id):
+            return NO_SUCH
         return self._listing(listings.recipients(remote_id, kind.value, most=most), limit_ms=limit_ms)
 
     def create_segment(

@@ -42,6 +42,7 @@ class Assignments:
         The order is the audience's own circle, entered at `start`, which the ramp's seed says.
         """
         picked = 0
+        self._tx.one("assignments.by_index")
         for from_lot, until_lot in ((start, TOP - 1), (0, start - 1)):
             if picked < most:
                 picked += self._tx.run(
@@ -140,6 +141,7 @@ class Assignments:
 
     def suppressed_since(self, wave_id: str, *, most: int) -> list[tuple[int, str]]:
         """Return who of a wave was suppressed since the pick, with their address at the provider."""
+        self._tx.one("assignments.by_index")
         rows = self._tx.all("assignments.suppressed_since", wave_id=wave_id, most_literal=most)
         return [(row["contact_id"], row["email"]) for row in rows]
 

@@ -3,15 +3,16 @@
 import re
 from dataclasses import dataclass
 
-from campaignbridge.domain.campaign import Approval, Campaign, State, WaveOf
+from campaignbridge.domain.campaign import Approval, Campaign, State
 from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.content import Snapshot
 from campaignbridge.domain.errors import NotFound
-from campaignbridge.domain.ledger import Attempt, Operation, Status, token_stem
+from campaignbridge.domain.ledger import Attempt, token_stem
 from campaignbridge.domain.provider import Envelope
 from campaignbridge.domain.remote import RemoteCampaign
 from campaignbridge.ports import Row, Transaction
 from campaignbridge.store.accounts import connection_of
+from campaignbridge.store.campaign_rows import campaign_of, open_attempt_of, snapshot_of
 from campaignbridge.store.remotes import remote_of
 
 _ID = re.compile(r"[a-z0-9_]{1,64}")
@@ -132,10 +133,10 @@ class Campaigns:
                 f"There is no campaign {campaign_id[:40]!a}.", todo="campaigns list shows what there is."
             )
         return Dossier(
-            campaign=_campaign_of(row),
+            campaign=campaign_of(row),
             connection=connection_of(row, id_column="connection_id"),
             remote=remote_of(row),
-            attempt=_open_attempt_of(row),
+            attempt=open_attempt_of(row),
             content_holder=row["content_holder"],
             installation=row["installation"],
             now=row["now"],
@@ -339,86 +340,3 @@ class Campaigns:
     def restart_stopped(self, connection_id: str) -> list[str]:
         """Restart every watch of a connection that had stopped on its credential; return the campaigns."""
         return [row["id"] for row in self._tx.all("campaigns.restart_stopped", connection_id=connection_id)]
-
-
-def _campaign_of(row: Row) -> Campaign:
-    approval = None
-    if row["approved_fingerprint"] is not None:
-        approval = Approval(
-            by=row["approved_by"],
-            at_ms=row["approved_at"],
-            fingerprint=row["approved_fingerprint"],
-            max_recipients=row["max_recipients"],
-        )
-    return Campaign(
-        id=row["id"],
-        name=row["name"],
-        connection_id=row["connection_id"],
-        account=row["account"] or "",
-        audience=row["audience"],
-        state=State(row["state"]),
-        version=row["version"],
-        revision=row["revision"],
-        generation=row["generation"],
-        approval=approval,
-        owner=row["owner"],
-        open_attempt=row["open_attempt"],
-        look_at=row["look_at"],
-        scheduled_for=row["scheduled_for"],
-        stopped_reason=row["stopped_reason"],
-        flag=row["flag"],
-        state_changed_at=row["state_changed_at"],
-        created_at=row["created_at"],
-        wave=_wave_of(row),
-    )
-
-
-def _wave_of(row: Row) -> WaveOf | None:
-    if not row["wave_id"]:
-        return None
-    return WaveOf(row["wave_id"], row["ramp_slug"], row["wave_label"], row["wave_since"])
-
-
-def _open_attempt_of(row: Row) -> Attempt | None:
-    if row["attempt_operation"] is None:
-        return None
-    return Attempt(
-        id=row["open_attempt"],
-        campaign_id=row["id"],
-        operation=Operation(row["attempt_operation"]),
-        key=row["attempt_key"],
-        request_hash=row["attempt_request_hash"],
-        status=Status(row["attempt_status"]),
-        retryable=False,
-        account=row["account"] or "",
-        generation=row["attempt_generation"],
-        remote_id=row["attempt_remote_id"],
-        from_state=State(row["attempt_from_state"]),
-        deadline_at=row["attempt_deadline_at"],
-        actor=row["attempt_actor"],
-        created_at=row["attempt_created_at"],
-        answered_at=row["attempt_answered_at"],
-        settled_at=None,
-        error_code=row["attempt_error_code"],
-        schedule_at=row["attempt_schedule_at"],
-    )
-
-
-def snapshot_of(row: Row) -> Snapshot:
-    """Return the frozen content that a row holds."""
-    return Snapshot(
-        campaign_id=row["campaign_id"],
-        revision=row["revision"],
-        envelope=Envelope(
-            subject=row["subject"],
-            preview_text=row["preview_text"],
-            from_name=row["from_name"],
-            from_email=row["from_email"],
-            reply_to=row["reply_to"],
-        ),
-        html=row["html"],
-        text=row["text"],
-        fingerprint=row["fingerprint"],
-        created_at=row["created_at"],
-        created_by=row["created_by"],
-    )

@@ -9,7 +9,7 @@ from campaignbridge.domain.content import Snapshot
 from campaignbridge.domain.discovery import Cached, Kind, scope_of
 from campaignbridge.domain.provider import Listing, MergeField, RemoteAudience, RemoteSegment, Sender
 from campaignbridge.ports import Row, Transaction
-from campaignbridge.store.campaigns import snapshot_of
+from campaignbridge.store.campaign_rows import snapshot_of
 
 _ENTRIES: dict[Kind, type[Any]] = {
     Kind.AUDIENCES: RemoteAudience,

@@ -123,6 +123,7 @@ class Ramps:
         held = self._tx.run(
             "waves.hold_job", job_id=run.job_id, fence=run.fence, holder=run.holder, need_ms=need_ms
         )
+        self.hold(run.ramp_id)  # first: what is asked next sees whatever somebody else was just committing
         allowed = self._tx.run("ramps.allow", ramp_id=run.ramp_id, wave_id=run.wave_id, run_id=run.run_id)
         return held == 1 and allowed == 1
 

@@ -70,9 +70,9 @@ class Waves:
             == 1
         )
 
-    def hold_run(self, run: Run) -> bool:
-        """Keep the wave for this run until this transaction ends; False when it is closed, or another run's."""
-        return self._of_run("waves.hold_run", run)
+    def is_of(self, run: Run) -> bool:
+        """Say whether the wave is open under this run; stays so while the ramp is held."""
+        return self._tx.one("waves.is_of_run", id=run.wave_id, run_id=run.run_id) is not None
 
     def advance(
         self,

@@ -31,6 +31,10 @@ ON CONFLICT (wave_id, contact_id) DO UPDATE SET status = 'assigned', code = NULL
     at = excluded.at
 WHERE assignments.status = 'released'
 
+-- name: by_index
+-- SQLite goes by its indexes anyway.
+SELECT 1 AS n
+
 -- name: adopt
 -- A segment that was there already: its members are this wave's, whatever was picked, but for who is live in another
 -- wave of the ramp. By the unique identity.

@@ -82,7 +82,7 @@ LIMIT :most
 
 -- name: edit
 -- A local change: nobody changed the campaign since it was looked at, and no request of it is unresolved. A wave's
--- campaign isn't changed by hand.
+-- campaign isn't changed by hand, but may be stopped.
 UPDATE campaigns
 SET state = :state, version = version + 1, revision = :revision, audience = :audience,
     approved_by = :approved_by,
@@ -91,7 +91,8 @@ SET state = :state, version = version + 1, revision = :revision, audience = :aud
     look_at = NULL, stopped_reason = NULL,
     flag = CASE WHEN flag LIKE 'possible_double%' THEN flag ELSE NULL END,
     state_changed_at = CASE WHEN state = :state THEN state_changed_at ELSE now_ms() END
-WHERE id = :id AND version = :version AND open_attempt IS NULL AND state = :from_state AND wave_id IS NULL
+WHERE id = :id AND version = :version AND open_attempt IS NULL AND state = :from_state
+    AND (wave_id IS NULL OR :state = 'cancelled')
 
 -- name: resolve
 -- By an administrator: what can't be read is settled by hand. Nobody changed the campaign since it was looked

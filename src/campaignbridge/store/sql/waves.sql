@@ -39,9 +39,9 @@ UPDATE jobs SET holder = holder
 WHERE id = :job_id AND fence = :fence AND holder = :holder AND state = 'claimed'
     AND lease_until >= now_ms() + :need_ms
 
--- name: hold_run
--- Nor do the people of a wave change by a run that was displaced: what it writes about them repeats no run.
-UPDATE waves SET run_id = run_id WHERE id = :id AND run_id = :run_id AND closed IS NULL
+-- name: is_of_run
+-- Read after the ramp's row is ours, so that nobody displaces the run, or closes the wave, before the transaction ends.
+SELECT id FROM waves WHERE id = :id AND run_id = :run_id AND closed IS NULL
 
 -- name: advance
 -- A step is done: the wave is open, under this run, and where the step began.
