@@ -10,10 +10,13 @@ import sys
 import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
 from functools import partial
 
+from sim import ramp_explore as ramps
 from sim.explore import (
     every_crash,
+    every_loss,
     every_pair,
     every_restore,
     every_second_late,
@@ -22,17 +25,25 @@ from sim.explore import (
     swarm,
     twins,
 )
-from sim.mutants import mutants
-from sim.scenarios import ALL, HANDOFFS, SENDS, WATCHES, Scenario, Strikes, Tally
+from sim.invariants import Violation
+from sim.mutants import Mutant, mutants
+from sim.ramp_mutants import ramp_mutants
+from sim.ramp_scenarios import HANDS, WAVES, with_hand
+from sim.scenarios import ALL, HANDOFFS, SENDS, WATCHES, Strikes, Tally
 from sim.schedule import Strike
 
-SWARM = 1_000
-CHUNK = 100
+SWARM, CHUNK = 400, 50
+RAMP_SWARM, RAMP_CHUNK = 100, 20
+
+
+def every_mutant() -> list[Mutant]:
+    """Return the mutants of campaigns and of ramps."""
+    return [*mutants(), *ramp_mutants()]
 
 
 def mutant(number: int) -> Tally:
     """Run one mutant."""
-    one = mutants()[number]
+    one = every_mutant()[number]
     try:
         one.caught()
     except AssertionError as error:
@@ -45,33 +56,78 @@ def tasks() -> list[Callable[[], Tally]]:
     struck = [*HANDOFFS[:1], HANDOFFS[4], SENDS[0], SENDS[1], SENDS[6], WATCHES[1]]
     worlds = int(os.environ.get("SIM_SWARM") or SWARM)
     return [
-        *(partial(every_pair, HANDOFFS[0], seed, second="b") for seed in (1,)),
-        *(
-            partial(every_pair, scenario, seed, second="b")
-            for scenario, seed in ((SENDS[0], 1), (SENDS[0], 2), (SENDS[1], 1))
-        ),
-        *(partial(every_pair, WATCHES[1], seed, second="w2", most=30) for seed in (1,)),
+        *ramp_tasks(),
+        *(partial(every_pair, scenario, 1, second="b", most=20) for scenario in (HANDOFFS[0], *SENDS[:2])),
+        partial(every_pair, WATCHES[1], 1, second="w2", most=10),
         *(partial(every_crash, scenario, 1) for scenario in reversed(ALL)),
-        *(partial(every_crash, scenario, 2, locks=False) for scenario in [*HANDOFFS[:2], *SENDS[:6]]),
+        *(partial(every_crash, scenario, 2, locks=False) for scenario in [HANDOFFS[0], *SENDS[:4]]),
         *(partial(every_strike, scenario, 1) for scenario in struck),
+        *(partial(every_loss, scenario, 1, step=2) for scenario in (HANDOFFS[1], SENDS[1], WATCHES[1])),
         *(partial(swarm, range(start, start + CHUNK)) for start in range(1, worlds, CHUNK)),
         *(partial(every_restore, seed) for seed in (1, 2)),
         *(partial(twins, seed) for seed in range(20)),
-        *(partial(mutant, number) for number in range(len(mutants()))),
-        partial(late_application, 1),
+        *(partial(mutant, number) for number in range(len(every_mutant()))),
+        partial(late_application, 1, step_ms=10_000),
         partial(every_second_late, 1),
     ]
 
 
+def ramp_tasks() -> list[Callable[[], Tally]]:
+    """Return what is run of ramps."""
+    plain = [one for one in WAVES if one.name.endswith("plain")]
+    before = replace(plain[0], name=f"{plain[0].name}, one before", previous=True)
+    worlds = int(os.environ.get("SIM_SWARM") or RAMP_SWARM)
+    return [
+        *(partial(ramps.every_crash, scenario, 1) for scenario in reversed(plain)),
+        *(partial(ramps.some_pairs, scenario, 1, step=31, then=29) for scenario in plain),
+        *(partial(ramps.every_strike, scenario, 1, step=6) for scenario in plain),
+        *(partial(ramps.every_restore, provider, 1, step=4) for provider in ("mailchimp", "resend")),
+        *(
+            partial(ramps.every_hand, before if hand == "tripped" else scenario, hand, 1, step=step)
+            for hand in HANDS
+            for scenario, step in zip(plain, (9, 13), strict=True)
+            if hand != "tripped" or scenario is plain[0]
+        ),
+        *(
+            partial(ramps.every_hand, before if hand == "tripped" else scenario, hand, 1, send=True)
+            for hand in ("paused", "aborted", "tripped", "discarded", "released")
+            for scenario in plain
+            if hand != "tripped" or scenario is plain[0]
+        ),
+        *(partial(ramps.every_crash, scenario, 1, step=13) for scenario in WAVES if scenario not in plain),
+        *(
+            partial(ramps.every_command, plain[0], 1, command, starts=(4_800, 6_900))
+            for command in ramps.COMMANDS
+        ),
+        *(
+            partial(ramps.ramp_swarm, range(start, start + RAMP_CHUNK))
+            for start in range(1, worlds, RAMP_CHUNK)
+        ),
+    ]
+
+
+SWARMS: dict[str, Callable[[range], Tally]] = {"swarm": swarm, "ramp swarm": ramps.ramp_swarm}
+
+
 def replay(name: str, seed: int, crash: str) -> int:
     """Run one scenario again, exactly as it went; let its violation show."""
-    scenario: Scenario = next(one for one in ALL if one.name == name)
+    if name in SWARMS:
+        for violation in SWARMS[name](range(seed, seed + 1)).violations:
+            raise Violation(violation)
     strikes: Strikes = {}
+    hand = None
     for part in crash.split(";"):
         if part and part != "-":
             process, point, kind = part.split(":")
+            if kind in HANDS:
+                hand = with_hand(HANDS[kind], int(point), process)
             strikes.setdefault(process, {})[int(point)] = Strike(kind, 700_000)
-    scenario.run(seed, strikes)
+    for wave in WAVES:
+        if name in (wave.name, f"{wave.name}, one before"):
+            replace(wave, previous=name != wave.name).run(seed, strikes, prepare=hand)
+    for scenario in ALL:
+        if scenario.name == name:
+            scenario.run(seed, strikes)
     print(f"sim: {name} seed {seed} {crash}: nothing was violated")
     return 0
 

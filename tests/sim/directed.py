@@ -420,3 +420,50 @@ def _drafts_once(machine: Machine, bridge: Bridge) -> None:
         bridge.hand_off(machine.campaign_id, actor=OPERATOR, key="only")
     except Refusal as refusal:
         machine.refusals.append(refusal.code)
+
+
+def paused_copy(statements: Catalogue | None) -> None:
+    """A copy of the store, which nobody has adopted, is found by a worker; the store itself goes on elsewhere."""
+    machine = Machine(SEED, statements=statements)
+    machine.author(drafted=True)
+    machine.faults(Fault("send", LOST))
+    machine.spawn("first", sends_once)
+    machine.run()
+    machine.memory.connection.execute(
+        "UPDATE installation SET paused_since = now_ms(), paused_reason = 'backup' WHERE one = 1"
+    )
+    asked = len(machine.sandbox.truth.requests())
+    machine.spawn("w1", ticks)
+    machine.run()
+    if len(machine.sandbox.truth.requests()) > asked:
+        raise Violation("I1: a copy that nobody has adopted works")
+
+
+def sent_from_a_paused_copy(statements: Catalogue | None) -> None:
+    """Somebody sends, and the store turns out to be a copy in the instant before the intent."""
+    at = before(SEND, "tx.begin", PLAIN)
+    machine = Machine(SEED, statements=statements)
+    machine.author(drafted=True)
+
+    def pause() -> None:
+        machine.memory.connection.execute(
+            "UPDATE installation SET paused_since = now_ms(), paused_reason = 'backup' WHERE one = 1"
+        )
+
+    machine.spawn("a", sends_once, strikes={at: Strike("hand", hand=pause)})
+    machine.run()
+    if machine.sends_asked():
+        raise Violation("I1: a copy that nobody has adopted sends")
+
+
+def jobs_lost_while_sending(statements: Catalogue | None) -> None:
+    """A process dies right after its send, and every queued job is lost."""
+    lossy = next(one for one in SENDS if one.name == "send answer lost")
+
+    def lose(machine: Machine) -> None:
+        machine.invariants.sweeping_until = machine.schedule.now + 11 * MINUTE
+        machine.memory.connection.execute("DELETE FROM jobs WHERE state = 'queued'")
+
+    at = _points(lossy, "a").index("net.after POST send")
+    alone = Scenario("jobs lost", (Part("a", sends_once), Part("w1", ticks)), ("a",), faults=lossy.faults)
+    alone.run(SEED, {"a": {at: Strike("crash", hand_in=lose)}}, statements=statements)

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from campaignbridge.bridge import Bridge
+from campaignbridge.flows.sweep import EVERY_S
 from campaignbridge.sandbox import Fault
 from campaignbridge.store.sql import Catalogue
 from sim.invariants import Violation
@@ -24,6 +25,7 @@ from sim.schedule import Strike
 
 CRASH = Strike("crash")
 LAST = ("net.before POST send", "net.before POST campaigns")  # between the last check and the write
+LOSS_MS = 2 * 1000 * EVERY_S + 2 * MINUTE  # until the sweep has found what lost its job
 LONG = 700_000  # longer than a lease, and than a settle window
 
 
@@ -82,6 +84,24 @@ def every_strike(scenario: Scenario, seed: int) -> Tally:
                 )
                 tally.strikes += 1
     return tally
+
+
+def every_loss(scenario: Scenario, seed: int, *, step: int = 1) -> Tally:
+    """Every job that nobody has claimed is lost at each point of a process: the sweep finds what has none."""
+    tally = Tally()
+    base = run(tally, scenario, seed, {})
+    for name in scenario.struck:
+        points = base.get(name, [])
+        for at in range(seed % step, len(points), step):
+            if points[at] != "tx.commit":  # nobody else writes while a transaction is open
+                run(tally, scenario, seed, {name: {at: Strike("hand", hand_in=_lose_jobs)}})
+                tally.strikes += 1
+    return tally
+
+
+def _lose_jobs(machine: Machine) -> None:
+    machine.invariants.sweeping_until = machine.schedule.now + LOSS_MS
+    machine.memory.connection.execute("DELETE FROM jobs WHERE state = 'queued'")
 
 
 def every_pair(scenario: Scenario, seed: int, *, second: str, most: int = 1_000) -> Tally:
@@ -255,6 +275,7 @@ def _one_of_the_swarm(seed: int) -> None:
             ticks,
             strikes=dict(_random_strikes(chance, 200, frozen=frozen)),
             at=chance.randrange(0, 20_000),
+            skew_ms=chance.choice([0, 0, -400_000, 400_000]),
         )
     if handled:
         machine.spawn("hand", partial(_a_hand_at_the_provider, chance=chance))

@@ -8,6 +8,7 @@ from campaignbridge.domain.campaign import State, may_move
 from campaignbridge.sandbox import Sandbox
 from sim.schedule import Actor
 
+BEFORE = "before1"  # whom somebody mailed by hand before our time, with content of their own
 SLACK_MS = 5_000  # between a look that is due and the job that makes it
 SHORTLY_MS = 20_000  # after a job that found the campaign locked, or the store gone
 RETRY_MS = 3_660_000  # the longest wait of a look that was tried and brought no reading
@@ -47,6 +48,7 @@ class Invariants:
     """What the last commit left, to compare the next one with."""
 
     locks_on: bool = True
+    sweeping_until: int = 0  # jobs were lost: until then the sweep finds what has none
     campaigns: dict[str, sqlite3.Row] = field(default_factory=dict)
     locks: dict[str, sqlite3.Row] = field(default_factory=dict)
     jobs: dict[str, sqlite3.Row] = field(default_factory=dict)
@@ -58,7 +60,8 @@ class Invariants:
         for row in connection.execute(_CAMPAIGNS).fetchall():
             if row["id"] in self.campaigns:
                 _check_move(self.campaigns[row["id"]], row)
-            _check_owner(row)
+            if row["now"] > self.sweeping_until:
+                _check_owner(row)
             self.campaigns[row["id"]] = row
         if any(name == "campaigns.claim" for name, _ in ran) and connection.execute(_AGAIN).fetchone():
             raise Violation("I1: another send of what is known to have gone was about to be asked for")
@@ -135,6 +138,8 @@ def check_truth(connection: sqlite3.Connection, sandbox: Sandbox, html: bytes, *
     people = {"a1b2c3", sandbox.team.list_id}
     wanted = hashlib.sha256(html).hexdigest()
     for event in truth.events("mailed"):
+        if event.audience == BEFORE:
+            continue
         if (event.html_sha256 or "").removeprefix("sha256:") != wanted or event.audience not in people:
             raise Violation("I10: other bytes, or other people, than were approved")
     for row in connection.execute(_STEMS).fetchall():

@@ -95,6 +95,7 @@ class Machine:
 
     def __post_init__(self) -> None:
         self.schedule = Schedule(self.seed, now=START)
+        self.schedule.world = self
         self.memory = Memory(self.schedule, statements=self.statements)
         self.invariants = Invariants(locks_on=self.locks)
         self.memory.after_commit.append(self.invariants.after_commit)
@@ -214,9 +215,9 @@ class Machine:
             while machine.schedule.now < until:
                 bridge.tick()
                 due = machine.next_job()
-                if due is None:
+                if due is None and machine.schedule.now > machine.invariants.sweeping_until:
                     return
-                actor.sleep(max(due - machine.schedule.now, 1000))
+                actor.sleep(max((due or machine.schedule.now + MINUTE) - machine.schedule.now, 1000))
 
         self.spawn("calm", work)
         self.run()

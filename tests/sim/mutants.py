@@ -18,7 +18,7 @@ from campaignbridge.domain.remote import RemoteCampaign
 from campaignbridge.engine import worker
 from campaignbridge.flows import finding, guard, handoff, once, outcome, reconcile, retiring
 from campaignbridge.flows.wiring import Wiring
-from campaignbridge.store.campaigns import Dossier
+from campaignbridge.store.campaigns import Campaigns, Dossier
 from campaignbridge.store.sql import catalogue
 from sim.directed import (
     PLAIN,
@@ -28,14 +28,17 @@ from sim.directed import (
     both_twins,
     crash_after_the_post,
     freeze_after_the_intent,
+    jobs_lost_while_sending,
     key_of_another_account,
     late_answer_and_a_second_sender,
     lost_commit_then_crash,
+    paused_copy,
     plays,
     renewed_before_a_late_send,
     restored_to_before_the_draft,
     sent_by_hand_meanwhile,
     sent_by_hand_then_its_twin,
+    sent_from_a_paused_copy,
     stale_after_the_window,
     twin_goes_while_the_claim_is_held,
     two_operators,
@@ -372,6 +375,33 @@ def mutants() -> list[Mutant]:
         ),
         Mutant("a wish for another run is dropped", "I8", woken_while_claimed, texts=_no_wish()),
         Mutant(
+            "a copy that nobody has adopted works",
+            "I1",
+            paused_copy,
+            texts={
+                **_without(
+                    "jobs.claim",
+                    "\n    AND NOT EXISTS (SELECT 1 FROM installation WHERE paused_since IS NOT NULL)",
+                ),
+                **_never_paused(),
+            },
+        ),
+        Mutant(
+            "a copy that nobody has adopted sends",
+            "I1",
+            sent_from_a_paused_copy,
+            texts=_without(
+                "locks.hold",
+                "\n    AND (:acts = 0 OR NOT EXISTS (SELECT 1 FROM installation WHERE paused_since IS NOT NULL))",
+            ),
+        ),
+        Mutant(
+            "the sweep looks for no campaigns",
+            "I8",
+            jobs_lost_while_sending,
+            ((Campaigns, "unwatched", lambda *_args, **_more: []),),
+        ),
+        Mutant(
             "no takeover guard",
             "I6",
             unsafe_job_taken_over,
@@ -379,6 +409,15 @@ def mutants() -> list[Mutant]:
             _without("jobs.start", "\n    AND started_at IS NULL"),
         ),
     ]
+
+
+def _never_paused() -> dict[str, str]:
+    """Return the statements that read a campaign, saying that no copy is paused."""
+    return {
+        name: one.text.replace("i.paused_since", "NULL AS paused_since")
+        for name, one in catalogue("sqlite").items()
+        if "i.paused_since" in one.text
+    }
 
 
 def _no_wish() -> dict[str, str]:

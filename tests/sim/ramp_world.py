@@ -2,7 +2,7 @@
 
 import json
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -19,7 +19,7 @@ from campaignbridge.flows.rejects import RejectsFile
 from campaignbridge.flows.tables import Choices, look_at
 from campaignbridge.sandbox import Request
 from campaignbridge.store.unit import Unit
-from sim.invariants import Violation
+from sim.invariants import BEFORE, Violation
 from sim.machine import HOUR, HTML, KEY, MINUTE, OPERATOR, RESEND_HTML, START, Machine
 from sim.ramp_invariants import SLUG, RampInvariants, check_ramp
 from sim.schedule import Actor, Strike
@@ -74,6 +74,7 @@ class RampMachine(Machine):
     def restored(self, data: bytes) -> None:
         Machine.restored(self, data)
         self.look_on()
+        self.ramps.know(self.memory.connection)
 
     @property
     def crowd_list(self) -> str:
@@ -135,28 +136,29 @@ class Puppet(Actor):
 def mail_before(machine: Machine) -> str:
     """Mail a wave in the provider's own pages; a fifth of it bounces, as its report will say one day."""
     world = machine.sandbox.world
-    machine.sandbox.add_list("before1", "Wave 0", 120)
+    machine.sandbox.add_list(BEFORE, "Wave 0", 120)
     kept = world.behaviour.sending_ms
     world.behave(hard_bounces=200, sending_ms=0)
     settings = {"subject_line": "Hello", "title": "before", "from_name": "Dana"}
-    made = _as_owner(
+    made = as_owner(
         machine,
         "POST",
         "campaigns",
         {
             "type": "regular",
-            "recipients": {"list_id": "before1"},
+            "recipients": {"list_id": BEFORE},
             "settings": {**settings, "reply_to": "news@acme.example"},
         },
     )
-    _as_owner(machine, "PUT", f"campaigns/{made['id']}/content", {"html": HTML})
-    _as_owner(machine, "POST", f"campaigns/{made['id']}/actions/send", {})
+    as_owner(machine, "PUT", f"campaigns/{made['id']}/content", {"html": HTML})
+    as_owner(machine, "POST", f"campaigns/{made['id']}/actions/send", {})
     machine.sandbox.settle()
     world.behave(hard_bounces=0, sending_ms=kept, report_lag_ms=1000 * HOUR)
     return str(made["id"])
 
 
-def _as_owner(machine: Machine, method: str, path: str, body: dict[str, object]) -> dict[str, object]:
+def as_owner(machine: Machine, method: str, path: str, body: Mapping[str, object]) -> dict[str, object]:
+    """Do something in the provider's own pages; return its answer."""
     headers = {"Authorization": f"Bearer {KEY}", "Content-Type": "application/json"}
     answer, _ = machine.sandbox.handle(
         Request.parse(method, f"/3.0/{path}", headers, json.dumps(body).encode())

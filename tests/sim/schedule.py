@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Semaphore, Thread
+from typing import Any
 
 FOREVER = 1 << 62
 
@@ -24,6 +25,7 @@ class Strike:
     kind: str
     ms: int = 0
     hand: Callable[[], object] | None = None
+    hand_in: Callable[[Any], object] | None = None  # the same, told the world that it reaches into
 
 
 @dataclass(slots=True)
@@ -55,8 +57,14 @@ class Actor:
         self.alive()
         strike = self.strikes.get(len(self.points)) or self.strikes.pop(label, None)
         self.points.append(label)
-        if strike is not None and strike.hand is not None:
-            strike.hand()
+        if strike is not None and (strike.hand is not None or strike.hand_in is not None):
+            try:
+                if strike.hand is not None:
+                    strike.hand()
+                if strike.hand_in is not None:
+                    strike.hand_in(self.schedule.world)
+            except Exception as error:  # noqa: BLE001  a hand's own mistake is no answer of the provider's
+                self.schedule.fail(error)
         if strike is not None and strike.kind == "step":
             self.skew_ms += strike.ms
         if strike is not None and strike.kind == "crash":
@@ -88,6 +96,8 @@ class Schedule:
         self.now = now
         self.actors: list[Actor] = []
         self.running: Actor = Actor("nobody", self)
+        self.failed: BaseException | None = None
+        self.world: Any = None  # whose schedule this is
         self._home = Semaphore(0)
 
     def spawn(
@@ -125,9 +135,19 @@ class Schedule:
         """Run until every actor has ended; raise the first error that one of them left."""
         self._hand_over()
         self._home.acquire()
+        if self.failed is not None:
+            raise self.failed
         for actor in self.actors:
             if actor.error is not None:
                 raise actor.error
+
+    def fail(self, error: BaseException) -> None:
+        """End the run here: nobody goes on, and no handler may take the error for one of its own."""
+        self.failed = self.failed or error
+        for actor in self.actors:
+            actor.dead = True
+            actor.wakes_at = self.now
+        raise Crash
 
     def switch(self, actor: Actor) -> None:
         """Let the scheduler say who runs next; return when it is this actor."""

@@ -11,6 +11,7 @@ from campaignbridge.store import migrate
 from campaignbridge.store.sql import Catalogue, catalogue
 from campaignbridge.store.sqlite import Sqlite, SqliteTransaction
 from campaignbridge.store.unit import Store
+from sim.invariants import Violation
 from sim.schedule import Actor, Schedule, Strike
 
 STATEMENT_MS = 1
@@ -71,8 +72,11 @@ class Memory:
 
     def committed(self, actor: Actor, ran: list[Ran]) -> None:
         """Let the watchers of invariants see what a commit left, by whom, with which statements."""
-        for look in self.after_commit:
-            look(self.connection, actor, ran)
+        try:
+            for look in self.after_commit:
+                look(self.connection, actor, ran)
+        except Violation as violation:
+            self.schedule.fail(violation)
 
 
 class Noting(SqliteTransaction):

@@ -1,17 +1,25 @@
 """The simulation's own rules, every mutant by name, and a first look at each scenario."""
 
+from dataclasses import replace
+
 import pytest
 
 from campaignbridge.domain.errors import Refusal
-from sim.explore import CRASH, every_restore, late_application, run, swarm, twins
+from sim.explore import CRASH, every_loss, every_restore, late_application, run, swarm, twins
+from sim.invariants import Violation
 from sim.machine import OPERATOR, Machine
 from sim.mutants import Mutant, mutants
-from sim.people import sends
+from sim.people import sends, ticks
+from sim.ramp_explore import every_hand, ramp_swarm
+from sim.ramp_explore import every_restore as restores
+from sim.ramp_explore import run as run_ramp
+from sim.ramp_mutants import ramp_mutants
+from sim.ramp_scenarios import HANDS, WAVES, RampScenario
 from sim.scenarios import ALL, SENDS, Scenario, Tally
 from sim.schedule import Crash, Strike
 
 
-@pytest.mark.parametrize("mutant", mutants(), ids=lambda one: one.name.replace(" ", "_"))
+@pytest.mark.parametrize("mutant", [*mutants(), *ramp_mutants()], ids=lambda one: one.name.replace(" ", "_"))
 def test_a_missing_guard_is_noticed_by_its_own_schedule(mutant: Mutant) -> None:
     assert mutant.caught()
 
@@ -23,6 +31,50 @@ def test_each_scenario_ends_well_without_a_strike_with_and_without_locks(scenari
         run(tally, scenario, seed, {})
         run(tally, scenario, seed, {}, locks=False)
     assert tally.violations == []
+
+
+@pytest.mark.parametrize("scenario", WAVES, ids=lambda one: one.name.replace(" ", "_"))
+def test_each_wave_goes_without_a_strike_and_mails_nobody_twice(scenario: RampScenario) -> None:
+    tally = Tally()
+    run_ramp(tally, scenario, 1, {})
+    assert tally.violations == []
+
+
+def test_the_second_wave_of_a_ramp_mails_others_than_the_first() -> None:
+    for scenario in (WAVES[0], WAVES[-1]):
+        machine, _ = replace(scenario, wanted=2).run(1)
+        assert [len(one.receivers) for one in machine.sandbox.world.deliveries.values()] == [7, 9]
+
+
+@pytest.mark.parametrize("hand", HANDS)
+def test_what_somebody_does_at_a_few_points_of_a_wave_harms_nobody(hand: str) -> None:
+    world = replace(WAVES[0], previous=hand == "tripped")
+    assert every_hand(world, hand, 2, step=40).violations == []
+
+
+def test_a_store_put_back_to_commits_of_a_wave_mails_nobody_twice() -> None:
+    assert [one for at in ("mailchimp", "resend") for one in restores(at, 5, step=14).violations] == []
+
+
+def test_random_worlds_with_a_ramp_hold_their_invariants() -> None:
+    assert ramp_swarm(range(10_000, 10_010)).violations == []
+
+
+def test_what_is_violated_inside_a_job_ends_the_run_whatever_its_handler_catches() -> None:
+    machine = Machine(1)
+    machine.author(drafted=True)
+
+    def object_to_all(*_: object) -> None:
+        raise Violation("I0: a test objects")
+
+    machine.memory.after_commit.append(object_to_all)
+    machine.spawn("w1", ticks)
+    with pytest.raises(Violation, match="a test objects"):
+        machine.run()
+
+
+def test_jobs_that_are_lost_at_any_point_of_a_send_are_found_by_the_sweep() -> None:
+    assert every_loss(SENDS[1], 1, step=6).violations == []
 
 
 def test_the_same_seed_and_strikes_give_the_same_run_to_the_last_point() -> None:
