@@ -32,8 +32,8 @@ from sim.ramp_scenarios import HANDS, WAVES, with_hand
 from sim.scenarios import ALL, HANDOFFS, SENDS, WATCHES, Strikes, Tally
 from sim.schedule import Strike
 
-SWARM, CHUNK = 400, 50
-RAMP_SWARM, RAMP_CHUNK = 100, 20
+SWARM, CHUNK = 300, 50
+RAMP_SWARM, RAMP_CHUNK = 80, 20
 
 
 def every_mutant() -> list[Mutant]:
@@ -85,7 +85,7 @@ def ramp_tasks() -> list[Callable[[], Tally]]:
         *(
             partial(ramps.every_hand, before if hand == "tripped" else scenario, hand, 1, step=step)
             for hand in HANDS
-            for scenario, step in zip(plain, (9, 13), strict=True)
+            for scenario, step in zip(plain, (11, 17), strict=True)
             if hand != "tripped" or scenario is plain[0]
         ),
         *(

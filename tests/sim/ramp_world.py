@@ -264,6 +264,9 @@ def _looks_after(machine: Machine, bridge: Bridge) -> None:
         if operator.done:
             return
         due = machine.next_job()
+        stuck = [one for one in waves if one.closed is None and one.now - one.activity_at > 3 * HOUR]
+        if due is None and stuck and operator.idle:
+            return
         wait_ms = 6 * MINUTE if due is None else due - machine.schedule.now
         actor.sleep(min(max(wait_ms, 1_000), HOUR))
 
@@ -276,6 +279,7 @@ class Operator:
     bridge: Bridge
     tried: dict[str, int] = field(default_factory=dict)
     done: bool = False
+    idle: bool = False  # nobody was asked for anything
 
     def acts(self, waves: list[Wave]) -> None:
         """Do one thing that the ramp waits for."""
@@ -294,6 +298,7 @@ class Operator:
             ramping.resume(wiring, SLUG, actor=OPERATOR, reason=WHY)
         elif opened is None:
             self._goes_on(waves, ramp.now)
+        self.idle = facts.active and opened is not None
 
     def _goes_on(self, waves: list[Wave], now: int) -> None:
         went = [one for one in waves if one.sent_at is not None]

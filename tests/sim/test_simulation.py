@@ -53,11 +53,11 @@ def test_what_somebody_does_at_a_few_points_of_a_wave_harms_nobody(hand: str) ->
 
 
 def test_a_store_put_back_to_commits_of_a_wave_mails_nobody_twice() -> None:
-    assert [one for at in ("mailchimp", "resend") for one in restores(at, 5, step=14).violations] == []
+    assert [one for at in ("mailchimp", "resend") for one in restores(at, 5, step=24).violations] == []
 
 
 def test_random_worlds_with_a_ramp_hold_their_invariants() -> None:
-    assert ramp_swarm(range(10_000, 10_010)).violations == []
+    assert ramp_swarm(range(10_000, 10_004)).violations == []
 
 
 def test_what_is_violated_inside_a_job_ends_the_run_whatever_its_handler_catches() -> None:
