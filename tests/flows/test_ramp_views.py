@@ -113,11 +113,19 @@ def needs(ramp):
 
 def test_a_fresh_ramp_says_what_its_next_tick_starts(ramp):
     ramp.people(400)
-    ramp.init()
+    ramp.init(cron="0 9 * * *")
     view = status(ramp)
     assert (view.state, view.next_wave, view.mailed) == ("active", ("wave-1", 100), 0)
     assert view.known.tick is not None
     assert view.advice.command is None
+
+
+def test_a_fresh_ramp_without_a_cron_waits_for_somebody_to_run_it(ramp):
+    ramp.people(400)
+    ramp.init()
+    view = status(ramp)
+    assert view.known.tick is None
+    assert (view.advice.command, view.advice.people) == ("ramps run winter", 100)
 
 
 def test_an_open_wave_shows_every_marker_and_what_the_provider_has(ramp):

@@ -12,9 +12,9 @@ ORDER BY type
 
 -- name: waves_of_page
 -- The waves of the ramps that are listed; each has few.
-SELECT id, ramp_id, tier, label, run_id, step, failed, closed, requested, picked, underfilled_by, segment_id,
-    exported_at, pushing_until, verified, campaign_id, by_hand, broadcast_id, sent_at, verdict, delivered, bounced,
-    complained, figures_at, waived, opened_at, activity_at, closed_at, now_ms() AS now
+SELECT id, ramp_id, tier, label, run_id, step, failed, closed, requested, picked, underfilled_by, since,
+    asked_at, segment_id, exported_at, pushing_until, verified, campaign_id, by_hand, broadcast_id, sent_at,
+    verdict, delivered, bounced, complained, figures_at, waived, opened_at, activity_at, closed_at, now_ms() AS now
 FROM waves
 WHERE ramp_id IN (SELECT id FROM (SELECT id FROM ramps
     ORDER BY CASE WHEN ended IS NULL THEN 0 ELSE 1 END, created_at DESC, id LIMIT :most_literal) AS page)
