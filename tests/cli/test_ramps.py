@@ -13,7 +13,7 @@ from campaignbridge.cli.pages import PAGES
 from campaignbridge.cli.pages import ramps as ramp_pages
 from campaignbridge.domain.gate import Verdict
 from campaignbridge.domain.ramp import Closed, Step, decide
-from campaignbridge.flows import ramp_tick, ramp_views
+from campaignbridge.flows import ramp_tick, ramp_views, wave_delivery, wave_people
 from campaignbridge.sandbox import Fault
 from cli.program import AUDIENCE, campaign
 from cli.test_terminal import converse
@@ -52,6 +52,13 @@ def init(program, **changes):
     done = program.run(*initing(program, **changes))
     assert done.code == 0, done.words
     return done
+
+
+def started(program, **changes):
+    """Set a ramp up and have its first wave begin, since without a cron it waits for somebody."""
+    init(program, **changes)
+    done = program.run("ramps", "run", "winter", "--confirm-wave", "wave-1")
+    assert done.code == 0, done.words
 
 
 def tick(program, times=1):
@@ -115,7 +122,11 @@ def test_a_ramp_is_set_up_runs_and_says_where_it_is(ready):
     shown = ready.run("ramps", "status", "winter")
     assert shown.code == 0
     assert "RUNNING   since" in shown.out
-    assert "wave-1, 100 people, if nothing stands against it" in shown.words
+    assert (
+        "Do campaignbridge ramps run winter If the gate passes, it starts wave-1: it may mail 100"
+        in shown.words
+    )
+    assert ready.run("ramps", "run", "winter", "--confirm-wave", "wave-1").code == 0
     wave = sent(ready)
     assert wave.verified == 100
     after = ready.run("ramps", "status", "winter")
@@ -125,7 +136,7 @@ def test_a_ramp_is_set_up_runs_and_says_where_it_is(ready):
 
 
 def test_nothing_of_a_status_is_wider_than_eighty_columns(ready):
-    init(ready)
+    started(ready)
     until(ready, "looked")
     for line in ready.run("ramps", "status", "winter").out.splitlines():
         assert len(line) <= WIDTH or NOT_BROKEN.search(line), line
@@ -163,7 +174,7 @@ def test_typing_the_label_on_a_terminal_sets_a_ramp_up(ready):
         ({"min_fill": "2"}, "between 0 and 1"),
         ({"max_refused": "x"}, "share between 0 and 1"),
         ({"prefix": "Wave_1"}, "label prefix"),
-        ({"offset": "-1"}, "0 or more"),
+        ({"offset": "-1"}, "0 to 100,000"),
         ({"offset": "2", "confirm_wave": "wave-3"}, "--previous-broadcast"),
         ({"previous_broadcast": "b1"}, "--offset"),
         ({"previous_sent_at": "yesterday"}, "can't be read"),
@@ -200,7 +211,7 @@ def test_a_name_that_is_taken_or_no_name_is_refused(ready):
 
 
 def test_a_second_ramp_must_say_whether_people_may_be_mailed_again(ready):
-    init(ready)
+    started(ready)
     sent(ready)
     assert ready.run("ramps", "abort", "winter", "--reason", WHY, "--yes").code == 0
     done = ready.run(*initing(ready, name="spring"))
@@ -210,7 +221,7 @@ def test_a_second_ramp_must_say_whether_people_may_be_mailed_again(ready):
 
 
 def test_a_script_runs_the_next_wave_by_its_label(ready):
-    init(ready)
+    started(ready)
     sent(ready)
     asked = ready.run("ramps", "run", "winter", "--json")
     assert (asked.code, asked.document["wave"], asked.document["people"]) == (2, "wave-2", 150)
@@ -233,7 +244,7 @@ def test_run_ends_with_what_stands_against_it(ready):
 
 
 def test_pause_names_nothing_when_nothing_leaves_and_resume_asks_for_the_open_wave(ready):
-    init(ready)
+    started(ready)
     until(ready, "verified")
     done = ready.run("ramps", "pause", "winter", "--reason", WHY)
     assert done.code == 0
@@ -250,7 +261,7 @@ def test_pause_names_nothing_when_nothing_leaves_and_resume_asks_for_the_open_wa
 
 
 def test_pause_names_the_send_that_it_could_not_stop(ready, server):
-    init(ready)
+    started(ready)
     until(ready, "looked")
     server.sandbox.faults.add(Fault("send", "accept_then_drop"))
     tick(ready)
@@ -266,7 +277,7 @@ def test_pause_names_the_send_that_it_could_not_stop(ready, server):
     "command", ["pause", "abort", "resume", "clear-gate", "force-release", "resume-wave"]
 )
 def test_a_reason_is_needed_and_has_ten_characters(ready, command):
-    init(ready)
+    started(ready)
     until(ready, "picked")
     assert ready.run("ramps", command, "winter").code == 2
     assert (
@@ -275,7 +286,7 @@ def test_a_reason_is_needed_and_has_ten_characters(ready, command):
 
 
 def test_a_tripped_gate_has_its_figures_in_the_headline_and_is_cleared_with_a_reason(ready):
-    init(ready)
+    started(ready)
     sent(ready)
     tripped(ready)
     shown = ready.run("ramps", "status", "winter", "--check")
@@ -305,7 +316,7 @@ def test_thresholds_are_changed_with_a_reason(ready):
 
 
 def test_a_wave_is_waived_by_its_label(ready):
-    init(ready)
+    started(ready)
     sent(ready)
     changed(ready, "UPDATE ramps SET needs_operator = 'stats_missing', needs_operator_at = now_ms()")
     shown = status(ready)
@@ -317,7 +328,7 @@ def test_a_wave_is_waived_by_its_label(ready):
 
 
 def test_what_a_ramp_needs_is_told_by_status_and_doctor(ready):
-    init(ready)
+    started(ready)
     until(ready, "verified")
     failed(ready)
     done = ready.run("status", "--check")
@@ -330,7 +341,7 @@ def test_what_a_ramp_needs_is_told_by_status_and_doctor(ready):
 
 
 def test_a_failed_wave_goes_on_by_the_command_that_is_advised(ready):
-    init(ready)
+    started(ready)
     wave = until(ready, "verified")
     failed(ready)
     advice = status(ready)["advice"]
@@ -347,7 +358,7 @@ def test_a_failed_wave_goes_on_by_the_command_that_is_advised(ready):
 
 
 def test_a_recovery_of_another_wave_or_run_is_refused(ready):
-    init(ready)
+    started(ready)
     until(ready, "verified")
     told = ("--reason", WHY)
     other = ready.run("ramps", "force-release", "winter", *told, "--confirm-wave", "wave-2")
@@ -364,7 +375,7 @@ def test_a_recovery_of_another_wave_or_run_is_refused(ready):
 
 
 def test_typing_the_label_on_a_terminal_releases_and_anything_else_does_not(ready):
-    init(ready)
+    started(ready)
     until(ready, "verified")
     arguments = ["ramps", "force-release", "winter", "--reason", WHY]
     code, said = converse(ready, arguments, "wave-9\n")
@@ -376,20 +387,22 @@ def test_typing_the_label_on_a_terminal_releases_and_anything_else_does_not(read
 
 
 def test_recover_needs_one_of_its_two_ways(ready):
-    init(ready)
+    started(ready)
     until(ready, "verified")
     told = ("ramps", "recover", "winter", "--reason", WHY, "--confirm-wave", "wave-1")
     assert ready.run(*told).code == 2
     assert ready.run(*told, "--manual-finished", "--discard-and-rotate").code == 2
     assert ready.run(*told, "--discard-and-rotate", "--mailed", "5").code == 2
     assert ready.run(*told, "--manual-finished", "--return-contacts").code == 2
+    assert "ramps force-release winter" in ready.run(*told, "--manual-finished").words
+    failed(ready)
     missing = ready.run(*told, "--manual-finished")
     assert missing.code == 3
     assert "--broadcast-id, --sent-at is missing" in missing.words
 
 
 def test_a_wave_is_written_off_and_its_people_returned(ready):
-    init(ready)
+    started(ready)
     until(ready, "verified")
     failed(ready, "nobody_in_segment")
     told = ("ramps", "recover", "winter", "--reason", WHY, "--confirm-wave", "wave-1")
@@ -401,7 +414,7 @@ def test_a_wave_is_written_off_and_its_people_returned(ready):
 
 
 def test_a_wave_that_went_by_other_means_is_recorded(ready):
-    init(ready)
+    started(ready)
     until(ready, "verified")
     failed(ready)
     told = ("ramps", "recover", "winter", "--reason", WHY, "--confirm-wave", "wave-1", "--manual-finished")
@@ -415,7 +428,7 @@ TOLD = ("ramps", "clear-failure", "winter", "--reason", WHY, "--confirm-wave", "
 
 
 def test_a_wave_of_which_nothing_exists_elsewhere_begins_anew(ready):
-    init(ready)
+    started(ready)
     wave = until(ready, "picked")
     failed(ready, "http_400")
     assert ready.run(*TOLD).code == 2
@@ -427,7 +440,7 @@ def test_a_wave_of_which_nothing_exists_elsewhere_begins_anew(ready):
 
 
 def test_clear_failure_fails_closed_and_names_the_right_command(ready):
-    init(ready)
+    started(ready)
     until(ready, "verified")
     failed(ready, "http_400")
     refused = ready.run(*TOLD, "--confirm-no-export")
@@ -436,7 +449,7 @@ def test_clear_failure_fails_closed_and_names_the_right_command(ready):
 
 
 def test_read_shows_what_the_provider_has(ready, server):
-    init(ready)
+    started(ready)
     until(ready, "looked")
     shown = ready.run("ramps", "status", "winter", "--read")
     assert (
@@ -452,7 +465,7 @@ def test_read_shows_what_the_provider_has(ready, server):
 
 
 def test_a_waves_campaign_names_its_ramp_and_is_not_sent_by_hand(ready):
-    init(ready)
+    started(ready)
     wave = until(ready, "looked")
     shown = ready.run("campaigns", "show", wave.campaign_id)
     assert "Ramp        wave-1 of winter (ramps status winter)" in shown.out
@@ -465,7 +478,7 @@ def test_a_waves_campaign_names_its_ramp_and_is_not_sent_by_hand(ready):
 
 
 def test_why_names_the_waves_of_a_person(ready):
-    init(ready, tiers="300")
+    started(ready, tiers="300")
     sent(ready)
     found = ready.run("why", "p7@example.com")
     assert re.search(r"Waves +winter wave-1: mailed \d+ \w+", found.out), found.out
@@ -474,7 +487,7 @@ def test_why_names_the_waves_of_a_person(ready):
 
 
 def test_the_log_has_every_outcome(ready):
-    init(ready)
+    started(ready)
     until(ready, "picked")
     entries = ready.run("ramps", "log", "winter", "--json").document["log"]
     assert [one["outcome"] for one in entries] == ["picked", "wave_claimed", "set_up"]
@@ -493,14 +506,25 @@ def test_lists_and_an_unknown_name_are_told_plainly(ready):
 
 
 def test_every_outcome_of_a_tick_and_every_failure_has_its_words_and_its_page():
-    source = inspect.getsource(decide) + inspect.getsource(ramp_tick._claim)
-    outcomes = set(re.findall(r'(?:\("|return ")([a-z_]+)"', source)) - {"start", "wav"}
-    assert len(outcomes) == 13
-    assert outcomes == set(ramp_words.OUTCOMES)
+    assert outcomes_in(decide, ramp_tick._claim, ramp_tick._claim_refused) == set(ramp_words.OUTCOMES)
+    told = {reason for module in (wave_people, wave_delivery) for reason in failures_in(module)}
+    assert len(told) >= 6
+    assert told <= set(ramp_words.FAILED)
     assert {ramp_words.HELP.get(one, one) for one in ramp_words.FAILED} <= set(PAGES)
     assert set(ramp_words.STEPS) == {one.value for one in Step}
     assert set(ramp_words.VERDICTS) == {one.value for one in Verdict}
     assert set(ramp_words.LABELS) == set(ramp_views.STATES)
+
+
+def outcomes_in(*functions):
+    source = "".join(inspect.getsource(one) for one in functions)
+    return set(re.findall(r'(?:\("|return "|outcome = ")([a-z_]+)"', source)) - {"start", "wav"}
+
+
+def failures_in(module):
+    """Return the reasons that a module fails a wave for, as far as they are written in it."""
+    calls = re.findall(r"\.fail\(([^\n]+)", inspect.getsource(module))
+    return {reason for call in calls for reason in re.findall(r'"([a-z_]+)"', call)} - {"recipients"}
 
 
 def test_every_command_of_a_ramps_help_pages_is_one_that_there_is(program):

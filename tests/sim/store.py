@@ -1,6 +1,7 @@
 """The store of a simulated world: one real SQLite in memory, seen through each actor's own handle."""
 
 import sqlite3
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -44,6 +45,18 @@ def _template() -> bytes:
     return memory.connection.serialize()
 
 
+def _clock_of(schedule: Schedule) -> Callable[[], int]:
+    """Return its time without holding it: the collector doesn't see what a connection's functions hold."""
+    held = weakref.ref(schedule)
+
+    def now() -> int:
+        alive = held()
+        assert alive is not None, "a world outlives its connection"
+        return alive.now
+
+    return now
+
+
 class Memory:
     """The world's one database, with what each commit left behind."""
 
@@ -58,7 +71,7 @@ class Memory:
         connection.deserialize(data)
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA foreign_keys = ON")
-        connection.create_function("now_ms", 0, lambda: self.schedule.now)
+        connection.create_function("now_ms", 0, _clock_of(self.schedule))
         return connection
 
     def dump(self) -> bytes:

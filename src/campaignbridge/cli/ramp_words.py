@@ -32,8 +32,15 @@ FAILED = {
     "send_refused": "the provider refused the send, and nothing was sent",
     "campaign_cancelled": "its campaign was cancelled",
     "campaign_failed": "the provider's record says that nothing was sent",
+    "campaign_unscheduled": "its campaign was taken off the schedule",
+    "count_differs": "the provider would mail another number of people than were compared",
+    "no_draft": "its draft is gone, or is no draft any more",
 }
-HELP = {"campaign_cancelled": "campaign_stopped", "campaign_failed": "campaign_stopped"}
+HELP = {
+    "campaign_cancelled": "campaign_stopped",
+    "campaign_failed": "campaign_stopped",
+    "campaign_unscheduled": "campaign_stopped",
+}
 # A tick's outcome in words, and the exit code of `ramps run`.
 OUTCOMES = {
     "wave_claimed": ("{label} has begun: {people:,} people.", 0),
@@ -46,6 +53,7 @@ OUTCOMES = {
     "wave_in_flight": ("{label} is still on its way. Nothing else was started.", 4),
     "stalled": ("{label} has not moved for 15 minutes. Nothing else was started.", 4),
     "claim_refused": ("Somebody else was faster, or something changed. Nothing was started here.", 4),
+    "tier_moved": ("Another run was faster: that wave has gone already. Nothing was started here.", 4),
     "gate_tripped": ("The gate has stopped the ramp. Nothing was started.", 5),
     "needs_operator": ("The ramp needs a person. Nothing was started.", 5),
     "label_collides": ("The next label was used before. Nothing was started.", 5),

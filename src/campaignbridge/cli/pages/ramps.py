@@ -57,7 +57,7 @@ PAGES: dict[str, Page] = {
         (STATUS, RESUME, WRITE_OFF),
     ),
     "campaign_stopped": Page(
-        "The wave's campaign was cancelled, or the provider's record says that nothing was sent.",
+        "The wave's campaign was cancelled or unscheduled, or the provider's record says that nothing was sent.",
         HELD,
         (STATUS, WRITE_OFF),
     ),
@@ -91,6 +91,20 @@ PAGES: dict[str, Page] = {
             "ramps resume-wave NAME compares the lists again, and takes them out again.",
             WRITE_OFF,
         ),
+    ),
+    "count_differs": Page(
+        "The provider would mail another number of people than the wave's compared list has, and goes on saying so.",
+        HELD,
+        (
+            "See in the provider's own pages what the draft's segment is, and whether something else was added to it.",
+            "ramps resume-wave NAME compares the lists again, and then asks once more.",
+            WRITE_OFF,
+        ),
+    ),
+    "no_draft": Page(
+        "The wave's draft is gone at the provider, or is no draft any more: a person may have sent or deleted it.",
+        HELD,
+        (STATUS, "campaigns reconcile ID reads what became of it, and records that.", WRITE_OFF),
     ),
     "delegation_lost": Page(
         "Duties are separated, and who set the ramp up approved its content, too. So nothing is sent in their name.",
