@@ -104,7 +104,7 @@ def test_a_late_chunk_after_a_takeover_does_not_bring_back_whom_the_last_look_to
     one.people(300)
     one.init()
     one.started("segment_created")
-    one.world.fault("change_segment_members", "apply_late", ms=4 * MINUTE_MS)
+    one.world.fault("change_segment_members", "apply_late", ms=4 * MINUTE_MS, answer="drop")
     one.work(hours=6)
     (wave,) = one.waves()
     assert wave.closed is Closed.SENT, one.log()
