@@ -119,6 +119,7 @@ def status(program, *flags):
 def test_a_ramp_is_set_up_runs_and_says_where_it_is(ready):
     done = init(ready)
     assert "winter is set up: 2 waves, 250 people." in done.words
+    assert "This starts wave-1, 100 people: campaignbridge ramps run winter" in done.words
     shown = ready.run("ramps", "status", "winter")
     assert shown.code == 0
     assert "RUNNING   since" in shown.out

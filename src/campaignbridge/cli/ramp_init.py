@@ -135,7 +135,7 @@ def init(  # noqa: PLR0917  Typer hands them over by name
     allow_small_tiers: SmallTiers = False,
     confirm_wave: FirstWave = None,
 ) -> None:
-    """Set a ramp up. Its first wave starts at its first tick, which comes as soon as a worker runs.
+    """Set a ramp up. Its first wave starts at the next time of --cron; without one, by `ramps run`.
 
     On a terminal it asks you to type the first wave's label; a script passes it with --confirm-wave.
 
@@ -198,8 +198,13 @@ def _set_up(given: Given) -> None:
     terminal.mark(
         "ok", f"{ramp.slug} is set up: {len(ramp.plan.tiers)} waves, {sum(ramp.plan.tiers):,} people."
     )
-    terminal.hint(f"      {first} starts as soon as a worker runs: {ramp.plan.tiers[0]:,} people.")
-    terminal.hint(f"      campaignbridge ramps status {ramp.slug}")
+    people = f"{ramp.plan.tiers[0]:,} people"
+    if ramp.cron is None:
+        terminal.hint(f"      Nothing starts by itself. This starts {first}, {people}:")
+        terminal.hint(f"      campaignbridge ramps run {ramp.slug}")
+    else:
+        terminal.hint(f"      A worker starts {first} at the next time of {ramp.cron}: {people}.")
+        terminal.hint(f"      campaignbridge ramps status {ramp.slug}")
 
 
 def _plan(given: Given) -> "Plan":
@@ -281,8 +286,8 @@ def _confirm(new: "NewRamp", given: str | None) -> None:
             ("Audience", new.audience),
             ("Connection", new.connection),
             ("Waves", f"{waves}: {sum(new.plan.tiers):,} people at most"),
-            ("Ticks", f"{new.cron} ({new.zone})" if new.cron else "once now, then by hand"),
-            ("At once", f"{first}, up to {people:,} people, as soon as a worker runs"),
+            ("Ticks", f"{new.cron} ({new.zone})" if new.cron else "by hand, with ramps run"),
+            ("First", f"{first}, up to {people:,} people, at the first tick"),
         ]
         shown = terminal.facts([(name, terminal.clean(value)) for name, value in rows], indent=2, column=13)
         terminal.hint("Set a ramp up. It mails people by itself.", "", *shown, "")
