@@ -34,7 +34,7 @@ def test_a_rate_trips_strictly_above_its_threshold_and_never_on_one_complaint(fi
 
 def test_a_wave_that_bounces_trips_and_nothing_goes_until_a_person_clears_and_resumes(ramp):
     ramp.people(600)
-    ramp.behave(hard_bounces=100)
+    ramp.behave(hard_bounces=300)
     ramp.init(tiers=(200, 300))
     ramp.wave()
     ramp.world.later(hours=24)
@@ -165,8 +165,8 @@ def test_a_waiver_holds_until_a_count_is_a_quarter_worse(one):
 
 def test_changed_thresholds_count_from_the_next_judgement_on_and_are_audited(one):
     one.people(600)
-    one.behave(hard_bounces=30)
-    one.init(tiers=(200, 300))
+    one.behave(hard_bounces=300)
+    one.init(tiers=(200, 300), thresholds=Thresholds(900_000, 800))
     one.wave()
     ramping.set_thresholds(one.wiring, "winter", Thresholds(20_000, 800), actor=DANA, reason=WHY)
     one.world.later(hours=24)
@@ -176,7 +176,7 @@ def test_changed_thresholds_count_from_the_next_judgement_on_and_are_audited(one
 
 def test_a_waiver_made_while_the_gate_reads_is_not_judged_away(one):
     one.people(600)
-    one.behave(hard_bounces=100)
+    one.behave(hard_bounces=300)
     one.init(tiers=(200, 300))
     one.wave()
     one.world.later(hours=24)
@@ -210,7 +210,7 @@ def test_a_trip_names_the_send_that_it_could_not_stop(one):
 
 def test_the_gate_of_a_paused_ramp_is_judged_all_the_same(one):
     one.people(600)
-    one.behave(hard_bounces=100)
+    one.behave(hard_bounces=300)
     one.init(tiers=(200, 300))
     one.wave()
     ramping.pause(one.wiring, "winter", actor=DANA, reason=WHY)
@@ -221,7 +221,7 @@ def test_the_gate_of_a_paused_ramp_is_judged_all_the_same(one):
 
 def test_who_complained_or_bounced_for_good_is_suppressed_after_its_wave(lite):
     lite.people(600)
-    lite.behave(hard_bounces=20, unsubscribes=10, complaints=0)
+    lite.behave(hard_bounces=10, unsubscribes=100, complaints=0)  # far from the threshold, and from nobody
     lite.init(tiers=(200, 300))
     lite.wave()
     lite.world.later(hours=24)

@@ -57,10 +57,10 @@ def tasks() -> list[Callable[[], Tally]]:
     worlds = int(os.environ.get("SIM_SWARM") or SWARM)
     return [
         *ramp_tasks(),
-        *(partial(every_pair, scenario, 1, second="b", most=20) for scenario in (HANDOFFS[0], *SENDS[:2])),
-        partial(every_pair, WATCHES[1], 1, second="w2", most=10),
+        *(partial(every_pair, scenario, 1, second="b", most=12) for scenario in (HANDOFFS[0], *SENDS[:2])),
+        partial(every_pair, WATCHES[1], 1, second="w2", most=8),
         *(partial(every_crash, scenario, 1) for scenario in reversed(ALL)),
-        *(partial(every_crash, scenario, 2, locks=False) for scenario in [HANDOFFS[0], *SENDS[:4]]),
+        *(partial(every_crash, scenario, 2, locks=False) for scenario in [HANDOFFS[0], *SENDS[:2]]),
         *(partial(every_strike, scenario, 1) for scenario in struck),
         *(partial(every_loss, scenario, 1, step=2) for scenario in (HANDOFFS[1], SENDS[1], WATCHES[1])),
         *(partial(swarm, range(start, start + CHUNK)) for start in range(1, worlds, CHUNK)),
@@ -85,7 +85,7 @@ def ramp_tasks() -> list[Callable[[], Tally]]:
         *(
             partial(ramps.every_hand, before if hand == "tripped" else scenario, hand, 1, step=step)
             for hand in HANDS
-            for scenario, step in zip(plain, (11, 17), strict=True)
+            for scenario, step in zip(plain, (13, 19), strict=True)
             if hand != "tripped" or scenario is plain[0]
         ),
         *(
@@ -94,7 +94,7 @@ def ramp_tasks() -> list[Callable[[], Tally]]:
             for scenario in plain
             if hand != "tripped" or scenario is plain[0]
         ),
-        *(partial(ramps.every_crash, scenario, 1, step=13) for scenario in WAVES if scenario not in plain),
+        *(partial(ramps.every_crash, scenario, 1, step=17) for scenario in WAVES if scenario not in plain),
         *(
             partial(ramps.every_command, plain[0], 1, command, starts=(4_800, 6_900))
             for command in ramps.COMMANDS

@@ -7,6 +7,7 @@ from campaignbridge.domain.errors import Refusal
 from sim.machine import MINUTE, OPERATOR, START, Machine
 
 PATIENCE_MS = 40 * MINUTE
+HASTY, SLOWER = 20, 4  # so many clicks in a row, until after the settle window, and then fewer
 
 
 def persist(
@@ -18,7 +19,7 @@ def persist(
 ) -> None:
     """Press the button again and again, each time as a new request, until it worked or patience ends.
 
-    This is the worst that a person can do: every refusal is answered by another click.
+    This is the worst that a person can do: every refusal is answered by another click, if more slowly in the end.
     """
     actor = machine.schedule.running
     until = machine.schedule.now + patience_ms
@@ -30,7 +31,7 @@ def persist(
         except Refusal as refusal:
             machine.refusals.append(refusal.code)
             wait_s = int(refusal.facts.get("retry_after") or 20)
-            actor.sleep(1000 * wait_s + 500)
+            actor.sleep((1000 * wait_s + 500) * (1 if clicks < HASTY else SLOWER))
         else:
             return
 
@@ -140,13 +141,14 @@ def schedules_once(machine: Machine, bridge: Bridge) -> None:
 def reconciles(machine: Machine, bridge: Bridge) -> None:
     """Press "Check now" every now and then."""
     actor = machine.schedule.running
-    until = machine.schedule.now + 12 * MINUTE
+    until, clicks = machine.schedule.now + 12 * MINUTE, 0
     while machine.schedule.now < until:
+        clicks += 1
         try:
             bridge.reconcile(machine.campaign_id, actor=OPERATOR)
         except Refusal as refusal:
             machine.refusals.append(refusal.code)
-        actor.sleep(25_000)
+        actor.sleep(25_000 * (1 if clicks < HASTY else SLOWER))
 
 
 def waits(machine: Machine, _bridge: Bridge) -> None:

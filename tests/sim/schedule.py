@@ -1,10 +1,11 @@
-"""Who runs when: actors are threads of which exactly one runs, and they switch only at named points."""
+"""Who runs when: actors are greenlets in one thread, and they switch only at named points."""
 
 import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from threading import Semaphore, Thread
 from typing import Any
+
+from greenlet import getcurrent, greenlet
 
 FOREVER = 1 << 62
 
@@ -45,7 +46,7 @@ class Actor:
     dead: bool = False
     ended: bool = False
     error: BaseException | None = None
-    turn: Semaphore = field(default_factory=lambda: Semaphore(0))
+    flow: greenlet | None = None
 
     def alive(self) -> None:
         """End here if the process is dead: its `finally` blocks can neither write nor call."""
@@ -98,7 +99,7 @@ class Schedule:
         self.running: Actor = Actor("nobody", self)
         self.failed: BaseException | None = None
         self.world: Any = None  # whose schedule this is
-        self._home = Semaphore(0)
+        self._home = getcurrent()
 
     def spawn(
         self,
@@ -114,7 +115,6 @@ class Schedule:
         self.actors.append(actor)
 
         def body() -> None:
-            actor.turn.acquire()
             try:
                 actor.alive()
                 work(actor)
@@ -126,15 +126,16 @@ class Schedule:
                     other.dead = True
                     other.wakes_at = self.now
             actor.ended = True
-            self._hand_over()
 
-        Thread(target=body, daemon=True, name=name).start()
+        actor.flow = greenlet(body, parent=self._home)
         return actor
 
     def run(self) -> None:
         """Run until every actor has ended; raise the first error that one of them left."""
-        self._hand_over()
-        self._home.acquire()
+        while (actor := self._choose()) is not None:
+            self.running = actor
+            assert actor.flow is not None
+            actor.flow.switch()
         if self.failed is not None:
             raise self.failed
         for actor in self.actors:
@@ -151,22 +152,8 @@ class Schedule:
 
     def switch(self, actor: Actor) -> None:
         """Let the scheduler say who runs next; return when it is this actor."""
-        following = self._choose()
-        assert following is not None
-        if following is not actor:
-            self._give(following)
-            actor.turn.acquire()
-
-    def _hand_over(self) -> None:
-        following = self._choose()
-        if following is None:
-            self._home.release()
-        else:
-            self._give(following)
-
-    def _give(self, actor: Actor) -> None:
-        self.running = actor
-        actor.turn.release()
+        assert actor.flow is getcurrent(), "an actor gives way itself"
+        self._home.switch()
 
     def _choose(self) -> Actor | None:
         waiting = [actor for actor in self.actors if not actor.ended]

@@ -22,12 +22,12 @@ Ran = tuple[str, object]
 
 
 class _Memory(Sqlite):
-    """A SQLite in memory that any thread may use: exactly one runs at a time."""
+    """A SQLite in memory, used through one connection."""
 
     def __init__(self, now_ms: Callable[[], int]) -> None:
         super().__init__(":memory:")
         self._now_ms = now_ms
-        self.connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        self.connection = sqlite3.connect(":memory:", isolation_level=None)
         self.connection.row_factory = sqlite3.Row
         self.connection.execute("PRAGMA foreign_keys = ON")
         self.connection.create_function("now_ms", 0, now_ms)
@@ -67,7 +67,7 @@ class Memory:
         self.connection = self._open(_template())
 
     def _open(self, data: bytes) -> sqlite3.Connection:
-        connection = sqlite3.connect(":memory:", isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(":memory:", isolation_level=None)
         connection.deserialize(data)
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA foreign_keys = ON")
