@@ -115,9 +115,12 @@ def test_another_key_or_none_opens_nothing(key):
 
 def test_a_mail_of_a_broadcast_is_word_of_it_by_the_minute():
     heard = READER.parse_webhook(JSON, event("email.delivered"))
-    assert heard == Heard(
-        EventKind.CAMPAIGN, "", REMOTE_ID, "delivered", 1_790_000_000_000 // 60_000 * 60_000
-    )
+    minute = 1_790_000_000_000 // 60_000 * 60_000
+    assert heard == Heard(EventKind.CAMPAIGN, "", REMOTE_ID, "delivered", minute, "ann@x.example")
+    soft = READER.parse_webhook(JSON, event("email.bounced", bounce={"type": "Transient"}))
+    assert soft == Heard(EventKind.CAMPAIGN, "", REMOTE_ID, "soft", minute, "ann@x.example")
+    several = READER.parse_webhook(JSON, event("email.sent", to=["a@x.example", "b@x.example"]))
+    assert several == Heard(EventKind.CAMPAIGN, "", REMOTE_ID, "sent", minute), "it still has us look"
 
 
 def test_a_permanent_bounce_and_a_complaint_name_a_person_and_hide_the_address():
@@ -125,13 +128,28 @@ def test_a_permanent_bounce_and_a_complaint_name_a_person_and_hide_the_address()
     complained = READER.parse_webhook(JSON, event("email.complained"))
     assert (bounced.kind, bounced.status, bounced.address) == (EventKind.CLEANED, "hard", "ann@x.example")
     assert complained.status == "abuse"
+    own = READER.parse_webhook(JSON, event("email.complained", broadcast_id=""))
+    assert (own.kind, own.remote_id) == (EventKind.CLEANED, ""), "of a mail that belongs to no broadcast, too"
+    refused = READER.parse_webhook(JSON, event("email.suppressed"))
+    assert (refused.kind, refused.status) == (EventKind.REMOVED, "suppressed")
     assert "ann@" not in repr(bounced)
+
+
+def test_a_contact_that_unsubscribed_or_was_deleted_is_word_of_a_person():
+    left = READER.parse_webhook(JSON, event("contact.updated", email="ann@x.example", unsubscribed=True))
+    gone = READER.parse_webhook(JSON, event("contact.deleted", email="ann@x.example", unsubscribed=False))
+    assert (left.kind, left.address, left.remote_id) == (EventKind.UNSUBSCRIBE, "ann@x.example", "")
+    assert (gone.kind, gone.fired_at) == (EventKind.REMOVED, 1_790_000_000_000)
 
 
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        (event("email.bounced", bounce={"type": "Transient"}), Unheard.OF_NO_USE),
+        (event("email.bounced", broadcast_id="", bounce={"type": "Transient"}), Unheard.OF_NO_USE),
+        (event("contact.updated", email="ann@x.example", unsubscribed=False), Unheard.OF_NO_USE),
+        (event("contact.updated", email="ann@x.example", unsubscribed="true"), Unheard.OF_NO_USE),
+        (event("contact.updated", email="nobody", unsubscribed=True), Unheard.UNREADABLE),
+        (event("contact.deleted", email=["ann@x.example"]), Unheard.UNREADABLE),
         (event("email.opened"), Unheard.OF_NO_USE),
         (event("contact.created"), Unheard.OF_NO_USE),
         (event("email.sent", broadcast_id=""), Unheard.OF_NO_USE),
@@ -174,8 +192,14 @@ def test_what_the_sandbox_posts_of_a_delivery_is_authentic_and_read():
         return json.loads(answer.body)
 
     hook = ask(
-        "POST", "/webhooks", endpoint="http://127.0.0.1:9/hook", events=["email.sent", "email.bounced"]
+        "POST",
+        "/webhooks",
+        endpoint="http://127.0.0.1:9/hook",
+        events=["email.sent", "email.bounced", "contact.created", "contact.updated", "contact.deleted"],
     )
+    ask("POST", "/contacts", email="zoe@x.example")
+    ask("PATCH", "/contacts/zoe@x.example", unsubscribed=True)
+    ask("DELETE", "/contacts/zoe@x.example")
     made = ask(
         "POST", "/broadcasts", segment_id=sandbox.segment, subject="x", html="x", **{"from": "a@acme.example"}
     )
@@ -193,6 +217,14 @@ def test_what_the_sandbox_posts_of_a_delivery_is_authentic_and_read():
     for headers, body in posts:
         assert READER.is_authentic(headers, body, Secret(hook["signing_secret"]), time[0])
         heard = READER.parse_webhook(JSON, body)
-        assert heard.remote_id == made["id"]
-        kinds.add(heard.kind)
-    assert kinds == {EventKind.CAMPAIGN, EventKind.CLEANED}
+        if heard is Unheard.OF_NO_USE:
+            assert json.loads(body)["type"] == "contact.created"
+            continue
+        assert heard.remote_id == (made["id"] if b"email." in body[:20] else "")
+        kinds.add((heard.kind, heard.address == "zoe@x.example"))
+    assert kinds >= {
+        (EventKind.CAMPAIGN, False),
+        (EventKind.CLEANED, False),
+        (EventKind.UNSUBSCRIBE, True),
+        (EventKind.REMOVED, True),
+    }

@@ -5,22 +5,16 @@ from itertools import pairwise
 
 import pytest
 
-from campaignbridge.bootstrap import assemble, provider_opener
-from campaignbridge.domain.connection import Secret
 from campaignbridge.domain.errors import CommitUnknown, StoreGone
 from campaignbridge.flows import webhooks
 from campaignbridge.flows.webhooks import Posted
-from campaignbridge.host import HostChance
-from campaignbridge.settings import Settings
 from campaignbridge.store.unit import Store
-from campaignbridge.store.vault import Vault, new_ring_line, parse_ring
-from support.posting import FORM, Address, form, heard, signed, stamp
+from support.posting import FORM, SIGNING_KEY, Address, form, heard, signed, stamp
 from support.world import AUDIENCE, DANA, MINUTE_MS, SENDING_MS, Broken, Costs, refused
 
 pytest_plugins = ["support.stores", "support.world"]
 
 OTHER_KEY = "fedcba9876543210fedcba9876543210-us1"
-SIGNING_KEY = "k" * 48
 READ = ["GET inspect"]
 
 
@@ -470,7 +464,9 @@ def test_no_address_of_a_person_is_in_any_row_or_log(world, address, caplog):
     assert (
         address.hear(form("cleaned", fired, reason=CANARY, email="b" + CANARY, list_id=AUDIENCE)) == "stored"
     )
-    for kind in ("subscribe", "profile", "upemail"):
+    moved = form("upemail", fired, old_email=CANARY + "x", new_email=CANARY, list_id=AUDIENCE)
+    assert address.hear(moved) == "stored"
+    for kind in ("subscribe", "profile"):
         assert address.hear(form(kind, fired, new_email=CANARY, **about)) == "of_no_use"
     assert address.hear(form("cleaned", fired, reason="hard", email=CANARY, list_id=CANARY)) == "unreadable"
     settle(world)
@@ -571,18 +567,7 @@ def test_an_unsigned_event_does_not_start_a_stopped_watch(world, address):
 @pytest.fixture
 def signing(world):
     """Return an address whose provider signs."""
-    ring = parse_ring(new_ring_line("k1"), place="here")
-    bridge = assemble(
-        world.home.store(),
-        provider_opener(Settings(), world.clock),
-        world.clock,
-        HostChance(),
-        "host:77:aaaa",
-        vault=Vault(lambda: ring),
-    )
-    address = Address.of(world, bridge=bridge)
-    bridge.sign_webhook("news", signing_key=Secret(SIGNING_KEY), actor=DANA)
-    return address
+    return Address.signing(world)
 
 
 def hear_signed(address, body, *, key=SIGNING_KEY, late_ms=0):

@@ -71,6 +71,23 @@ def test_the_documented_examples_are_read(shared_facts):
     }
 
 
+def test_an_address_that_was_given_up_is_word_of_the_old_one_and_a_deletion_is_no_unsubscription():
+    moved = {
+        "type": "upemail",
+        "fired_at": "2009-03-26 22:15:09",
+        "data[list_id]": "a6b5da1054",
+        "data[new_id]": "51da8c3259",
+        "data[new_email]": "new@example.com",
+        "data[old_email]": "old@example.com",
+    }
+    assert read(moved) == Heard(
+        EventKind.REMOVED, "a6b5da1054", "", "", 1_238_105_709_000, "old@example.com"
+    )
+    assert changed(PERSON, "data[action]", "delete").kind is EventKind.REMOVED
+    angry = {**PERSON, "data[action]": "delete", "data[reason]": "abuse"}
+    assert (read(angry).kind, read(angry).status) == (EventKind.UNSUBSCRIBE, "abuse")
+
+
 def test_the_order_and_number_of_other_fields_change_nothing():
     backwards = dict(reversed(CAMPAIGN.items()))
     more = {f"data[merges][F{number}]": "x" for number in range(500)}
@@ -124,7 +141,7 @@ def test_a_field_that_comes_twice_makes_a_body_unreadable():
     assert READER.parse_webhook(FORM, body) is Unheard.UNREADABLE
 
 
-@pytest.mark.parametrize("kind", ["subscribe", "profile", "upemail", "something_new"])
+@pytest.mark.parametrize("kind", ["subscribe", "profile", "something_new"])
 def test_other_types_are_of_no_use_and_not_an_error(kind):
     assert read(CAMPAIGN, type=kind) is Unheard.OF_NO_USE
 

@@ -1,8 +1,9 @@
-"""Judging the gate: the provider's figures of every wave that went, and of the ramp as a whole.
+"""Judging the gate: the figures of every wave that went, and of the ramp as a whole.
 
-Reading contacts the provider and changes nothing there. Figures only ever rise; each wave is judged again at every
-tick, and before each send, so that a small late wave can't hide a bad one. A trip records what was measured and is
-never cleared by better figures.
+Figures come from the provider's report and from its signed events, the higher of each: both count people, neither
+counts anybody who isn't there, and a report that is late can't hide a complaint. Reading contacts the provider and
+changes nothing there. Figures only ever rise; each wave is judged again at every tick, and before each send, so that
+a small late wave can't hide a bad one. A trip records what was measured and is never cleared by better figures.
 """
 
 from dataclasses import asdict, dataclass
@@ -47,7 +48,30 @@ def judge_ramp(wiring: Wiring, ramp_id: str) -> Judged:
             ramp_id
         )  # and then everything as it is now: somebody may have waived, or judged, meanwhile
         waves = [wave for wave in unit.waves.of_ramp(ramp_id) if wave.closed in ON_ITS_WAY]
-        return _record(unit, unit.ramps.get(ramp_id), waves, read)
+        told = unit.fates.figures([wave.id for wave in waves])
+        return _record(unit, unit.ramps.get(ramp_id), waves, _with_events(waves, read, told))
+
+
+def _with_events(
+    waves: list[Wave], read: dict[str, Figures | None], told: dict[str, Figures]
+) -> dict[str, Figures]:
+    """Return the higher of what report and events say of each wave.
+
+    Events alone make no sample unless they tell of deliveries, too: of Mailchimp's only bounces and complaints are
+    heard, and those of a wave whose report isn't there yet would look as if nobody had got it.
+    """
+    found = {}
+    for wave in waves:
+        known = wave.figures.at_least(read.get(wave.id) or Figures())
+        events = told.get(wave.id, Figures())
+        speaks = known.delivered > 0 or _deliveries(events)
+        found[wave.id] = known.at_least(events) if speaks else known
+    return found
+
+
+def _deliveries(events: Figures) -> bool:
+    """Say whether events tell of mail that arrived; whoever complained had got it, but that alone tells nothing."""
+    return events.delivered > events.complained
 
 
 def _read(
@@ -88,10 +112,10 @@ def figures_of(report: Report) -> Figures | None:
     return Figures(report.delivered, hard + (soft or 0), report.complaints or 0)
 
 
-def _record(unit: Unit, ramp: Ramp, waves: list[Wave], read: dict[str, Figures | None]) -> Judged:
+def _record(unit: Unit, ramp: Ramp, waves: list[Wave], known: dict[str, Figures]) -> Judged:
     awaits, worst, total, total_judged = False, None, Figures(), Figures()
     for wave in waves:
-        figures = wave.figures.at_least(read.get(wave.id) or Figures())
+        figures = known[wave.id]
         verdict = judge(figures, ramp.plan.thresholds, waived=wave.waived)
         unit.waves.judged(wave.id, verdict, figures)
         total += figures

@@ -7,7 +7,6 @@ read; elsewhere the segment's member list tells who left.
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any
 
 from campaignbridge.domain.audience import Suppressed, Unusable, address_of
 from campaignbridge.domain.errors import NotFound, Refusal
@@ -16,12 +15,14 @@ from campaignbridge.domain.provider import Accepted, RecipientKind
 from campaignbridge.domain.ramp import Wave
 from campaignbridge.flows.reading import open_reader
 from campaignbridge.flows.stepping import wave_of
+from campaignbridge.flows.suppressing import take_off
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Reader
 from campaignbridge.store.unit import Unit
 
 MIRROR = "mirror_wave"
 DAYS_MS = 14 * 24 * 3_600_000
+SOON_MS = 60_000
 MOST = 10_000  # people of one kind; far beyond what a gate lets pass
 LIMIT_MS = 30_000  # of one listing
 MISS_MS, MOST_MISSES = 600_000, 6
@@ -46,6 +47,13 @@ def queue_mirrors(wiring: Wiring, unit: Unit, waves: list[Wave]) -> None:
             unit.jobs.enqueue(wiring.new_id("job"), Request(type=MIRROR, target=f"wave:{wave.id}"))
 
 
+def queue_mirror(wiring: Wiring, unit: Unit, wave_id: str, *, sent_at: int | None, now: int) -> None:
+    """Have one wave's people mirrored within a minute, because somebody said that somebody left; never more often."""
+    if sent_at is not None and now - sent_at < DAYS_MS:
+        request = Request(type=MIRROR, target=f"wave:{wave_id}")
+        unit.jobs.enqueue(wiring.new_id("job"), request, delay_ms=SOON_MS)
+
+
 def mirror(wiring: Wiring, job: Job) -> JobOutcome:
     """Suppress whoever left, complained or bounced for good; a provider that doesn't answer is asked again later."""
     try:
@@ -62,13 +70,15 @@ def mirror(wiring: Wiring, job: Job) -> JobOutcome:
     misses = int(job.payload.get("misses") or 0)
     if found is None:
         return Again(after_ms=MISS_MS, payload={"misses": misses + 1}) if misses < MOST_MISSES else Done()
-    with wiring.store.unit() as unit:
-        fresh: dict[str, Any] = {
-            reason.value: unit.suppressions.add(people, reason=reason, source="provider")
-            for reason, people in found.items()
-        }
-        if any(fresh.values()):
-            unit.ramps.log(wave.ramp_id, "suppressions_mirrored", wave_id=wave.id, **fresh)
+    for reason, people in found.items():
+        with (
+            wiring.store.unit() as unit
+        ):  # one for each: so those who suppress at the same time can't deadlock
+            fresh = take_off(unit, dict.fromkeys(people, reason), source="provider")
+            if fresh:
+                unit.ramps.log(
+                    wave.ramp_id, "suppressions_mirrored", wave_id=wave.id, reason=reason.value, people=fresh
+                )
     return Done()
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.audience import Suppressed, Unusable, address_of, erased_identity, person_hash
 from campaignbridge.domain.errors import InvalidInput, NotFound
+from campaignbridge.flows.suppressing import take_off
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
 from campaignbridge.store.unit import Unit
@@ -58,11 +59,7 @@ def suppress(
     actor.require("manage")
 
     def change(unit: Unit, identities: list[str]) -> int:
-        key = unit.audiences.share()
-        hashes = {erased_identity(person_hash(key, one)): one for one in identities}
-        gone = unit.suppressions.among(list(hashes)) if unit.suppressions.any_erased() else frozenset()
-        kept = [one for hashed, one in hashes.items() if hashed not in gone]
-        return unit.suppressions.add(kept, reason=reason, source=source)
+        return take_off(unit, dict.fromkeys(identities, reason), source=source)
 
     return _each_batch(wiring, addresses, change, "people_suppressed", reason.value, actor)
 

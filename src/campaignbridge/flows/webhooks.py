@@ -1,4 +1,4 @@
-"""Webhooks in: what a provider posts is stored first, looked at later, and only ever brings a reading forward.
+"""Webhooks in: what a provider posts is stored first, looked at later, and never leads to a delivery.
 
 Receiving, while the provider waits for its answer:
 1. The address names a connection and a secret. The secret's hash is compared in constant time, also where there
@@ -6,16 +6,17 @@ Receiving, while the provider waits for its answer:
 2. Where the provider signs, the raw body's signature and its age are checked.
 3. The body is read. What is of no use to us isn't kept. An address is kept as a hash only.
 4. One transaction stores what came in at the same time, but for what is known by its natural key, and queues the
-   job. Only when it is committed is the provider told that we have it; it repeats what it has no such answer for.
+   job. What signed events say of people is done in it, too: see `webhook_people`. Only when it is committed is the
+   provider told that we have it; it repeats what it has no such answer for.
 
 Later, in a job that can be run again at any time, each event in a transaction of its own:
 5. The remote id is matched to a campaign of the same account. An unknown one is parked, a foreign one ignored.
 6. The campaign's watch is woken, at most once a minute. It reads at the provider, and judges what it reads by the
    same rules as ever: no event settles anything, and none leads to a delivery.
 
-A verified event does two things more. That something was sent rules out "not applied": a draft that is read after
-it is a contradiction, for a person, and can't be sent again. And it starts a stopped watch. An unsigned one proves no
-more than that somebody knows the address.
+A verified event does more. That something was sent rules out "not applied": a draft that is read after
+it is a contradiction, for a person, and can't be sent again. It starts a stopped watch, suppresses whom it names, and
+adds to a wave's figures. An unsigned one proves no more than that somebody knows the address.
 """
 
 import hashlib
@@ -29,7 +30,16 @@ from campaignbridge.domain.cadence import after_event
 from campaignbridge.domain.campaign import TERMINAL
 from campaignbridge.domain.errors import InvalidInput
 from campaignbridge.domain.job import Again, Done, Handler, Job, JobOutcome, Request
-from campaignbridge.domain.webhook import EventKind, Heard, Unheard
+from campaignbridge.domain.webhook import EventKind, Unheard
+from campaignbridge.flows.webhook_people import (
+    Taken,
+    count,
+    look_at_person,
+    outcome_of,
+    suppress,
+    taken_of,
+    waves_of,
+)
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.unit import Unit
 from campaignbridge.store.vault import Vault
@@ -47,6 +57,7 @@ SHORTLY_MS = 15_000  # the campaign is being worked on
 _ID = re.compile(r"[a-z0-9_]{1,64}")
 _NOBODYS = hashlib.sha256(b"").hexdigest()
 _OF_THE_CONNECTION = frozenset({"credential_refused", "other_account"})  # why a watch stopped
+_WENT = frozenset({"sent", "delivered", "soft"})  # of a campaign, or of one of its mails
 _TERMINAL = frozenset(state.value for state in TERMINAL)
 
 
@@ -85,15 +96,16 @@ def receive(wiring: Wiring, vault: Vault, posted: Sequence[Posted]) -> list[Rece
     with wiring.store.reading() as unit:
         known = sorted({one.connection_id for one in posted if _ID.fullmatch(one.connection_id)})
         endpoints = {one: unit.webhooks.endpoint(one) for one in known}
-    judged = [_judge(wiring, vault, one, endpoints.get(one.connection_id)) for one in posted]
-    events = {number: event for number, event in enumerate(judged) if isinstance(event, StoredEvent)}
-    stored = _keep(wiring, events) if events else {}
-    return [stored[number] if isinstance(one, StoredEvent) else one for number, one in enumerate(judged)]
+        key = unit.audiences.key()
+    judged = [_judge(wiring, vault, one, endpoints.get(one.connection_id), key) for one in posted]
+    taken = {number: one for number, one in enumerate(judged) if isinstance(one, Taken)}
+    stored = _keep(wiring, taken) if taken else {}
+    return [stored[number] if isinstance(one, Taken) else one for number, one in enumerate(judged)]
 
 
 def _judge(
-    wiring: Wiring, vault: Vault, posted: Posted, endpoint: Endpoint | None
-) -> StoredEvent | Reception:
+    wiring: Wiring, vault: Vault, posted: Posted, endpoint: Endpoint | None, key: bytes
+) -> Taken | Reception:
     """Return what is to be stored of a request, or why nothing is."""
     expected = _NOBODYS if endpoint is None else endpoint.secret_hash
     fits = hmac.compare_digest(hash_of(posted.secret), expected)
@@ -102,50 +114,38 @@ def _judge(
         return Reception.UNKNOWN
     if endpoint.signing is not None:
         try:
-            key = vault.open_box(endpoint.signing, endpoint.connection, use=SIGNING_KEY)
+            signing = vault.open_box(endpoint.signing, endpoint.connection, use=SIGNING_KEY)
         except InvalidInput:
             return Reception.NO_KEY
-        if not reader.is_authentic(posted.headers, posted.body, key, endpoint.now):
+        if not reader.is_authentic(posted.headers, posted.body, signing, endpoint.now):
             return Reception.UNKNOWN
     heard = reader.parse_webhook(posted.headers, posted.body)
     if isinstance(heard, Unheard):
         return Reception.OF_NO_USE if heard is Unheard.OF_NO_USE else Reception.UNREADABLE
-    return _to_store(endpoint, posted.secret, heard)
+    return taken_of(endpoint, posted.secret, heard, key)
 
 
-def _keep(wiring: Wiring, events: Mapping[int, StoredEvent]) -> dict[int, Reception]:
-    """Store events by their number, and queue the jobs. Sorted by key, so that two of these can't deadlock."""
+def _keep(wiring: Wiring, taken: Mapping[int, Taken]) -> dict[int, Reception]:
+    """Store events by their number, do what they say of people, and queue the jobs.
+
+    Sorted by key, so that two of these can't deadlock.
+    """
     found: dict[int, Reception] = {}
-    fresh: set[str] = set()
     with wiring.store.unit() as unit:
-        for connection_id in sorted({event.connection_id for event in events.values()}):
+        for connection_id in sorted({one.event.connection_id for one in taken.values()}):
             unit.webhooks.heard(connection_id)
-        for number, event in sorted(events.items(), key=lambda item: item[1].order):
-            if unit.webhooks.keep(event, most=MOST_WAITING):
-                fresh.add(event.connection_id)
+        waves = waves_of(unit, taken.values())
+        for number, one in sorted(taken.items(), key=lambda item: item[1].event.order):
+            if unit.webhooks.keep(one.event, most=MOST_WAITING, outcome=outcome_of(one, waves)):
                 found[number] = Reception.STORED
             else:
-                found[number] = Reception.KNOWN if unit.webhooks.is_known(event) else Reception.FULL
-        for connection_id in sorted(fresh):
+                found[number] = Reception.KNOWN if unit.webhooks.is_known(one.event) else Reception.FULL
+        fresh = [one for number, one in taken.items() if found[number] is Reception.STORED]
+        count(unit, [one for number, one in taken.items() if found[number] is not Reception.FULL], waves)
+        suppress(unit, fresh)
+        for connection_id in sorted({one.event.connection_id for one in fresh}):
             unit.jobs.enqueue(wiring.new_id("job"), webhooks_request(connection_id))
     return found
-
-
-def _to_store(endpoint: Endpoint, secret: str, heard: Heard) -> StoredEvent:
-    """Return what is kept of an event. An address's hash is keyed by the secret, which the store doesn't have."""
-    subject = heard.remote_id
-    if heard.kind is not EventKind.CAMPAIGN:
-        subject = hmac.new(secret.encode(), heard.address.lower().encode(), hashlib.sha256).hexdigest()
-    return StoredEvent(
-        connection_id=endpoint.connection.id,
-        kind=heard.kind.value,
-        audience=heard.audience,
-        subject=subject,
-        fired_at=heard.fired_at,
-        remote_id=heard.remote_id or None,
-        status=heard.status,
-        verified=endpoint.signing is not None,
-    )
 
 
 def webhooks_request(connection_id: str) -> Request:
@@ -176,7 +176,7 @@ def process(wiring: Wiring, job: Job) -> JobOutcome:
 
 def _look_at(wiring: Wiring, unit: Unit, event: StoredEvent) -> None:
     if event.kind != EventKind.CAMPAIGN:
-        unit.webhooks.settle(event, "noted")
+        look_at_person(wiring, unit, event, keep_ms=KEEP_PARKED_MS)
         return
     match = unit.webhooks.match(event)
     if match is None:
@@ -184,7 +184,7 @@ def _look_at(wiring: Wiring, unit: Unit, event: StoredEvent) -> None:
             unit.webhooks.settle(event, "unmatched")
         return
     outcome = _without_waking(event, match)
-    if event.verified and event.status == "sent" and outcome != "foreign":
+    if event.verified and event.status in _WENT and outcome != "foreign":
         unit.webhooks.vouch(match)
     if outcome is not None:
         unit.webhooks.settle(event, outcome)

@@ -26,6 +26,12 @@ _FIRED = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", re.ASCII)
 _SIGNED_AT = re.compile(r"[0-9]{1,12}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 _MOST_SIGNATURES = 8
+_KINDS = {
+    "campaign": EventKind.CAMPAIGN,
+    "unsubscribe": EventKind.UNSUBSCRIBE,
+    "cleaned": EventKind.CLEANED,
+    "upemail": EventKind.REMOVED,  # the old address has been given up; the new one is nobody's business here
+}
 
 
 class MailchimpWebhooks:
@@ -40,9 +46,8 @@ class MailchimpWebhooks:
         fields = _fields(body)
         if fields is None or not _TYPE.fullmatch(fields.get("type", "")):
             return Unheard.UNREADABLE
-        try:
-            kind = EventKind(fields["type"])
-        except ValueError:
+        kind = _KINDS.get(fields["type"])
+        if kind is None:
             return Unheard.OF_NO_USE
         fired_at = _moment(fields.get("fired_at", ""))
         audience = fields.get("data[list_id]", "")
@@ -89,12 +94,15 @@ def _of_campaign(fields: Mapping[str, str], audience: str, fired_at: int) -> Hea
 
 
 def _of_person(kind: EventKind, fields: Mapping[str, str], audience: str, fired_at: int) -> Heard | Unheard:
-    address, remote_id = fields.get("data[email]", "").strip(), fields.get("data[campaign_id]", "")
+    address = fields.get("data[old_email]" if kind is EventKind.REMOVED else "data[email]", "").strip()
+    remote_id, word = fields.get("data[campaign_id]", ""), _word(fields, "data[reason]")
+    if fields.get("data[action]") == "delete" and word != "abuse":
+        kind = EventKind.REMOVED  # by somebody at Mailchimp, or by another program
     if not 3 <= len(address) <= MAX_ADDRESS or "@" not in address or not address.isprintable():
         return Unheard.UNREADABLE
     if remote_id and not _ID.fullmatch(remote_id):
         return Unheard.UNREADABLE
-    return Heard(kind, audience, remote_id, _word(fields, "data[reason]"), fired_at, address)
+    return Heard(kind, audience, remote_id, word, fired_at, address)
 
 
 def _word(fields: Mapping[str, str], name: str) -> str:

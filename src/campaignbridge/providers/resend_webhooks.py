@@ -3,7 +3,7 @@
 The signature covers `{svix-id}.{svix-timestamp}.{raw body}`; the key is what stands in base64 behind `whsec_`, and
 several signatures may stand side by side while a key is being changed. A delivery comes again until it is answered
 with 2xx, and by hand from Resend's pages: late, twice or out of order. There is no event about a broadcast as a
-whole, only about its mails, each with `broadcast_id`.
+whole, only about its mails, each with `broadcast_id`, and about contacts.
 """
 
 import base64
@@ -27,12 +27,17 @@ _EVENT_ID = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _SIGNED_AT = re.compile(r"[0-9]{1,12}")
 _TYPE = re.compile(r"[a-z_]{1,40}\.[a-z_]{1,40}")
 _MOST_SIGNATURES = 8
-# A mail that left, or came to anything, is word of its broadcast; the last two say it of a person, too.
-_KINDS = {
+# What became of a mail, and the word for it. All are word of its broadcast; the last three say it of a person, too.
+_MAILS = {
     "email.sent": (EventKind.CAMPAIGN, "sent"),
     "email.delivered": (EventKind.CAMPAIGN, "delivered"),
     "email.bounced": (EventKind.CLEANED, "hard"),
     "email.complained": (EventKind.CLEANED, "abuse"),
+    "email.suppressed": (EventKind.REMOVED, "suppressed"),  # Resend itself won't mail this address any more
+}
+_CONTACTS = {
+    "contact.updated": (EventKind.UNSUBSCRIBE, "manual"),
+    "contact.deleted": (EventKind.REMOVED, "manual"),
 }
 
 
@@ -42,26 +47,24 @@ class ResendWebhooks:
     def parse_webhook(self, headers: Mapping[str, str], body: bytes) -> Heard | Unheard:
         """Return the event of a body, or why there is none. Header names are lower-case.
 
-        A bounce that isn't permanent is of no use: the address may be fine tomorrow.
+        A bounce that isn't permanent is no word of the person: the address may be fine tomorrow.
         """
         if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
             return Unheard.UNREADABLE
         event = read_object(body)
-        if event is None or not _TYPE.fullmatch(text(event, "type")):
+        kind = "" if event is None else text(event, "type")
+        if event is None or not _TYPE.fullmatch(kind):
             return Unheard.UNREADABLE
-        if text(event, "type") not in _KINDS:
+        if kind not in _MAILS and kind not in _CONTACTS:
             return Unheard.OF_NO_USE
-        data = child(event, "data")
-        remote_id = text(data, "broadcast_id")
-        if not remote_id:
-            return Unheard.OF_NO_USE  # of a mail that belongs to no broadcast
         try:
             fired_at = time_ms(text(event, "created_at"))
         except ValueError:
             return Unheard.UNREADABLE
-        if not is_id(remote_id) or fired_at < 0:
+        if fired_at < 0:
             return Unheard.UNREADABLE
-        return _heard(*_KINDS[text(event, "type")], data, remote_id, fired_at)
+        data = child(event, "data")
+        return _of_contact(kind, data, fired_at) if kind in _CONTACTS else _of_mail(kind, data, fired_at)
 
     def is_authentic(self, headers: Mapping[str, str], body: bytes, signing_key: Secret, now_ms: int) -> bool:
         """Say whether the raw body carries a signature of this key that is at most 300 s old or early."""
@@ -87,14 +90,38 @@ def _key_of(signing_key: Secret) -> bytes | None:
     return key or None
 
 
-def _heard(kind: EventKind, word: str, data: JsonObject, remote_id: str, fired_at: int) -> Heard | Unheard:
-    if kind is EventKind.CAMPAIGN:
-        # Every mail of a broadcast brings one: the minute is enough to be woken by, and to know it again.
-        return Heard(kind, "", remote_id, word, fired_at // _MINUTE_MS * _MINUTE_MS)
-    if word == "hard" and text(child(data, "bounce"), "type").lower() != "permanent":
+def _of_contact(kind: str, data: JsonObject, fired_at: int) -> Heard | Unheard:
+    """Read word of a contact; a change that leaves them subscribed is of no use, and never brings anybody back."""
+    if kind == "contact.updated" and data.get("unsubscribed") is not True:
         return Unheard.OF_NO_USE
+    address = text(data, "email")
+    return (
+        Heard(_CONTACTS[kind][0], "", "", _CONTACTS[kind][1], fired_at, address)
+        if _is_address(address)
+        else Unheard.UNREADABLE
+    )
+
+
+def _of_mail(name: str, data: JsonObject, fired_at: int) -> Heard | Unheard:
+    kind, word = _MAILS[name]
+    remote_id = text(data, "broadcast_id")
+    if remote_id and not is_id(remote_id):
+        return Unheard.UNREADABLE
+    if name == "email.bounced" and text(child(data, "bounce"), "type").lower() != "permanent":
+        kind, word = EventKind.CAMPAIGN, "soft"
+    if kind is EventKind.CAMPAIGN and not remote_id:
+        return Unheard.OF_NO_USE  # of a mail that belongs to no broadcast
     to = data.get("to")
     address = to[0] if isinstance(to, list) and len(to) == 1 and isinstance(to[0], str) else ""
-    if not 3 <= len(address) <= MAX_ADDRESS or "@" not in address or not address.isprintable():
-        return Unheard.UNREADABLE
+    if not _is_address(address):
+        if kind is not EventKind.CAMPAIGN:
+            return Unheard.UNREADABLE
+        address = ""
+    if kind is EventKind.CAMPAIGN:
+        # Every mail of a broadcast brings one: the minute is enough to be woken by, and to know it again.
+        fired_at = fired_at // _MINUTE_MS * _MINUTE_MS
     return Heard(kind, "", remote_id, word, fired_at, address)
+
+
+def _is_address(text: str) -> bool:
+    return 3 <= len(text) <= MAX_ADDRESS and "@" in text and text.isprintable()

@@ -1,7 +1,7 @@
 """What the world's changes tell webhooks: a campaign that ended, a person who came, left or changed."""
 
 from campaignbridge.sandbox.campaign import Campaign
-from campaignbridge.sandbox.mail_events import mails, told
+from campaignbridge.sandbox.mail_events import contact, mails, told
 from campaignbridge.sandbox.outcome import Word
 from campaignbridge.sandbox.people import Person
 from campaignbridge.sandbox.world import World
@@ -32,7 +32,8 @@ def person(  # one argument for each thing that an event tells
     source: str,
     campaign_id: str = "",
 ) -> None:
-    """Announce how a member changed."""
+    """Announce how a member changed, to each provider's webhooks in its own words."""
+    contact(world, list_id, before, after, at_ms)
     kind, said = _said(before, after)
     data = {**said, "email": after.email, **({"campaign_id": campaign_id} if campaign_id else {})}
     if kind not in ("cleaned", "upemail"):

@@ -1,4 +1,4 @@
-"""What Resend's webhooks are told: word of single mails, as JSON. How they are signed is in `courier`."""
+"""What Resend's webhooks are told: word of single mails and of contacts, as JSON. `courier` signs it."""
 
 import base64
 from collections.abc import Mapping
@@ -21,6 +21,9 @@ EVENTS = (
     "email.clicked",
     "email.failed",
     "email.suppressed",
+    "contact.created",
+    "contact.updated",
+    "contact.deleted",
 )
 MOST_TOLD = 200  # people of one delivery of whom nothing but good is told
 _KINDS = {
@@ -54,6 +57,26 @@ def told(world: World, mailing: Campaign, person: Person, word: Word, at_ms: int
     kind = _KINDS.get(word.fate)
     if kind is not None and world.hooks.of_list(mailing.list_id):
         _tell(world, mailing, person, kind, at_ms, fate=word.fate)
+
+
+def contact(world: World, list_id: str, before: Person | None, after: Person, at_ms: int) -> None:
+    """Tell how a contact came, changed or went."""
+    if not world.hooks.of_list(list_id):
+        return
+    kind = "contact.created" if before is None else "contact.updated"
+    data = {
+        "id": after.hash,
+        "audience_id": list_id,
+        "segment_ids": [],
+        "created_at": moment(after.joined_ms),
+        "updated_at": moment(at_ms),
+        "email": after.email,
+        "first_name": after.merge_fields.get("first_name", ""),
+        "last_name": after.merge_fields.get("last_name", ""),
+        "unsubscribed": after.status != "subscribed",
+    }
+    kind = "contact.deleted" if after.status == "archived" else kind
+    world.hooks.announce(kind, list_id, data, at_ms, source="api", lag_ms=world.behaviour.webhook_lag_ms)
 
 
 def _tell(world: World, ended: Campaign, person: Person, kind: str, at_ms: int, *, fate: str = "") -> None:

@@ -1,7 +1,7 @@
-"""What a provider may post: one path, a small form, and an answer that is a number and nothing else.
+"""What a provider may post: one path, a small form or JSON, and an answer that is a number and nothing else.
 
 200 means that the event is committed, or that we have no use for it; anything else, and the provider comes again:
-404 nobody's address, 400 no event, 408 too slow, 413 too large, 415 no form, 503 not stored.
+404 nobody's address, 400 no event, 408 too slow, 413 too large, 415 neither form nor JSON, 503 not stored.
 The path holds a secret, so neither it nor anything posted is ever logged.
 """
 
@@ -21,7 +21,9 @@ from campaignbridge.observe import LOG
 BODY_LIMIT = 65_536
 BODY_WITHIN_S = 10.0  # Mailchimp itself waits that long for an answer
 BATCH = 100  # in one commit
-FORM = "application/x-www-form-urlencoded"
+SHAPES = frozenset(
+    {"application/x-www-form-urlencoded", "application/json"}
+)  # which is whose, its reader knows
 KEPT_HEADERS = 64
 STATUS = {
     Reception.STORED: 200,
@@ -83,7 +85,7 @@ class Intake:
 
 async def _read(request: Request, headers: Mapping[str, str]) -> bytes | int:
     """Return the body, or the status for one that isn't read to its end."""
-    if headers.get("content-type", "").partition(";")[0].strip().lower() != FORM:
+    if headers.get("content-type", "").partition(";")[0].strip().lower() not in SHAPES:
         return 415
     announced = headers.get("content-length", "0")
     if len(announced) > 9 or (announced.isdigit() and int(announced) > BODY_LIMIT):

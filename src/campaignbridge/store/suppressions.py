@@ -1,7 +1,7 @@
 """Who is not mailed, and why: one list for the installation, the strongest reason for each person."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from campaignbridge.domain.audience import Suppressed
 from campaignbridge.ports import Row, Transaction
@@ -14,13 +14,17 @@ class Suppressions:
         self._tx = tx
 
     def add(self, identities: Iterable[str], *, reason: Suppressed, source: str) -> int:
-        """Suppress people; return for how many of them that is new or stronger.
+        """Suppress people; return for how many of them that is new or stronger."""
+        return self.add_each(dict.fromkeys(identities, reason), source=source)
 
-        Sorted and distinct: two of these can't deadlock.
+    def add_each(self, reasons: Mapping[str, Suppressed], *, source: str) -> int:
+        """Suppress people by identity, each for a reason of their own; return for how many that is new or stronger.
+
+        Sorted and distinct: two of these can't deadlock, as long as a transaction makes one of them.
         """
         rows = [
             {"identity": one, "reason": reason.value, "rank": reason.rank, "source": source}
-            for one in sorted(set(identities))
+            for one, reason in sorted(reasons.items())
         ]
         return self._tx.each("suppressions.add", rows) if rows else 0
 

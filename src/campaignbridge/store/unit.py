@@ -10,6 +10,7 @@ from campaignbridge.store.audiences import Audiences
 from campaignbridge.store.campaigns import Campaigns
 from campaignbridge.store.discoveries import Discoveries
 from campaignbridge.store.events import Events
+from campaignbridge.store.fates import Fates
 from campaignbridge.store.installation import Installation
 from campaignbridge.store.jobs import Jobs
 from campaignbridge.store.ledger import Ledger
@@ -52,6 +53,7 @@ class Unit:
         self.ramps = Ramps(tx)
         self.waves = Waves(tx)
         self.assignments = Assignments(tx)
+        self.fates = Fates(tx)
         self.ramp_reads = RampReads(tx)
 
     def now_ms(self) -> int:

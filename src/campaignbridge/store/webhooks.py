@@ -107,8 +107,11 @@ class Webhooks:
         """Say whether a verified event tells that this remote campaign went."""
         return self._tx.one("webhooks.told_of", connection_id=connection_id, remote_id=remote_id) is not None
 
-    def keep(self, event: StoredEvent, *, most: int) -> bool:
-        """Store an event to be looked at; False when it is known, or when `most` wait already."""
+    def keep(self, event: StoredEvent, *, most: int, outcome: str | None = None) -> bool:
+        """Store an event to be looked at; False when it is known, or when `most` wait already.
+
+        With an outcome it is settled, and waits for nothing.
+        """
         return (
             self._tx.run(
                 "webhooks.keep",
@@ -117,6 +120,7 @@ class Webhooks:
                 status=event.status,
                 verified=int(event.verified),
                 most=most,
+                outcome=outcome,
             )
             == 1
         )

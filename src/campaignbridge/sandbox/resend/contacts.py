@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from campaignbridge.sandbox import announcing
 from campaignbridge.sandbox.people import Person
 from campaignbridge.sandbox.resend import errors
 from campaignbridge.sandbox.resend.call import Call, answer, stamp, text_in
@@ -31,14 +32,14 @@ def add(call: Call) -> Response:
         raise errors.Wrong(422, "validation_error", "Contact already exists.")
     if known is None:
         person = _with(Person(email, joined_ms=call.at_ms, source="API"), body, call.at_ms)
-        call.world.roster.people(call.team.list_id).put(person)
+        _put(call, None, person)
         for segment in chosen:
             _put_in(call, segment, person)
     else:
         person = known
         if variant == "resubscribes":
             person = _with(replace(known, status="subscribed"), body, call.at_ms)
-            call.world.roster.people(call.team.list_id).put(person)
+            _put(call, known, person)
     _note(call, "members_changed", "", 1)
     return answer({"object": "contact", "id": contact_id(person)}, 201)
 
@@ -67,8 +68,7 @@ def one(call: Call) -> Response:
 def update(call: Call) -> Response:
     """Change a contact."""
     person, body = _there(call), call.body()
-    changed = _with(person, body, call.at_ms)
-    call.world.roster.people(call.team.list_id).put(changed)
+    _put(call, person, _with(person, body, call.at_ms))
     _note(call, "members_changed", "", 1)
     return answer({"object": "contact", "id": contact_id(person)})
 
@@ -78,7 +78,7 @@ def remove(call: Call) -> Response:
     key = call.path["contact"]
     person = call.teams.person(call.team, key)
     if person is not None:
-        call.world.roster.people(call.team.list_id).put(replace(person, status="archived"))
+        _put(call, person, replace(person, status="archived"))
         _note(call, "members_changed", "", 1)
     return answer({"object": "contact", "contact": key, "id": key, "deleted": True})
 
@@ -191,6 +191,12 @@ def _with(person: Person, body: Mapping[str, Any], at_ms: int) -> Person:
     if isinstance(body.get("unsubscribed"), bool):
         status = "unsubscribed" if body["unsubscribed"] else "subscribed"
     return replace(person, merge_fields=fields, status=status, changed_ms=at_ms)
+
+
+def _put(call: Call, before: Person | None, after: Person) -> None:
+    """Keep a contact as it is now, and tell webhooks of it."""
+    call.world.roster.people(call.team.list_id).put(after)
+    announcing.person(call.world, call.team.list_id, before, after, call.at_ms, source="api")
 
 
 def _put_in(call: Call, segment: Segment, person: Person) -> None:

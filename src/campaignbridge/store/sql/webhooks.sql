@@ -27,14 +27,16 @@ UPDATE webhook_endpoints SET heard_at = now_ms()
 WHERE connection_id = :connection_id AND (heard_at IS NULL OR heard_at < now_ms() - 60000)
 
 -- name: keep
--- The natural key is the primary key, so an event counts once however often it comes. Zero rows: it is known,
--- or too many are waiting already; the count reads no further than the bound.
+-- The natural key is the primary key, so an event counts once however often it comes. It waits, or it was handled in
+-- this very transaction. Zero rows: it is known, or too many are waiting already; the count reads no further than
+-- the bound.
 INSERT INTO webhook_events (connection_id, kind, audience, subject, fired_at, remote_id, status, verified,
-    received_at, due_at)
+    received_at, due_at, settled_at, outcome)
 SELECT CAST(:connection_id AS text), CAST(:kind AS text), CAST(:audience AS text), CAST(:subject AS text),
     CAST(:fired_at AS bigint), CAST(:remote_id AS text), CAST(:status AS text), CAST(:verified AS bigint),
-    now_ms(), now_ms()
-WHERE (SELECT count(*) FROM (SELECT 1 FROM webhook_events w
+    now_ms(), CASE WHEN CAST(:outcome AS text) IS NULL THEN now_ms() END,
+    CASE WHEN CAST(:outcome AS text) IS NOT NULL THEN now_ms() END, CAST(:outcome AS text)
+WHERE CAST(:outcome AS text) IS NOT NULL OR (SELECT count(*) FROM (SELECT 1 FROM webhook_events w
         WHERE w.connection_id = :connection_id AND w.due_at IS NOT NULL AND w.parked = 0
         LIMIT :most) AS waiting) < :most
 ON CONFLICT DO NOTHING
@@ -142,5 +144,5 @@ SELECT min(at) AS at FROM (
 -- A verified event of this remote campaign says that it went, or that mails of it came to something.
 SELECT 1 AS one FROM webhook_events
 WHERE connection_id = :connection_id AND kind = 'campaign' AND remote_id = :remote_id AND verified = 1
-    AND status IN ('sent', 'delivered')
+    AND status IN ('sent', 'delivered', 'soft')
 LIMIT 1
