@@ -16,6 +16,7 @@ from campaignbridge.bridge import Bridge
 from campaignbridge.flows.webhooks import Posted
 from campaignbridge.host import HostChance
 from campaignbridge.settings import Settings
+from campaignbridge.store.unit import Store
 from campaignbridge.store.vault import Vault, new_ring_line, parse_ring
 from support.world import AUDIENCE, DANA, World
 
@@ -68,11 +69,16 @@ def svix_signed(body: bytes, at_ms: int, *, key: str = SVIX_KEY, event_id: str =
     }
 
 
-def keeping_keys(world: World) -> Bridge:
+RING = new_ring_line("k1")
+
+
+def keeping_keys(world: World, store: Store | None = None) -> Bridge:
     """Return another process of a world, which has a key ring."""
-    ring = parse_ring(new_ring_line("k1"), place="here")
+    ring = parse_ring(RING, place="here")
     opener, vault = provider_opener(Settings(), world.clock), Vault(lambda: ring)
-    return assemble(world.home.store(), opener, world.clock, HostChance(), "host:77:aaaa", vault=vault)
+    return assemble(
+        store or world.home.store(), opener, world.clock, HostChance(), "host:77:aaaa", vault=vault
+    )
 
 
 def heard(bridge: Bridge, connection_id: str, secret: str, body: bytes, headers: dict | None = None) -> str:

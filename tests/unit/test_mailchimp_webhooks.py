@@ -80,9 +80,7 @@ def test_an_address_that_was_given_up_is_word_of_the_old_one_and_a_deletion_is_n
         "data[new_email]": "new@example.com",
         "data[old_email]": "old@example.com",
     }
-    assert read(moved) == Heard(
-        EventKind.REMOVED, "a6b5da1054", "", "", 1_238_105_709_000, "old@example.com"
-    )
+    assert read(moved) == Heard(EventKind.REMOVED, "a6b5da1054", "", "", 1_238_105_709_000, "old@example.com")
     assert changed(PERSON, "data[action]", "delete").kind is EventKind.REMOVED
     angry = {**PERSON, "data[action]": "delete", "data[reason]": "abuse"}
     assert (read(angry).kind, read(angry).status) == (EventKind.UNSUBSCRIBE, "abuse")

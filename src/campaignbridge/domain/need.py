@@ -43,7 +43,10 @@ RAMPS = {
     "campaign_stopped": "The campaign of {wave} was stopped, or {provider} says that nothing was sent.",
     "label_collides": "Its next wave would get a label that it has used already, so none was started.",
 }
-OTHERS = {"watch_stuck": "It should have been looked at more than two hours ago, and was not."}
+OTHERS = {
+    "watch_stuck": "It should have been looked at more than two hours ago, and was not.",
+    "webhook_silence": "Mail went out, and {provider}'s webhook, which was heard before, has told nothing since.",
+}
 
 # The one command to run next. A reason without a row here is read at the provider, which changes nothing there.
 COMMANDS = {
@@ -55,6 +58,7 @@ COMMANDS = {
     "connection_unusable": "doctor",
     "credential_refused": "connections replace-key {label}",
     "other_account": "connections replace-key {label}",
+    "webhook_silence": "help webhook_silence",
 }
 READ = "campaigns reconcile {target}"
 LOOK = "ramps status {target}"  # of a ramp: it names the one command, with what that may do

@@ -82,6 +82,18 @@ PAGES: dict[str, Page] = {
             "Then campaigns resolve ID --as sent, or --as stopped, with what you found.",
         ),
     ),
+    "webhook_silence": Page(
+        "Mail of this connection went out between two hours and a day ago. Its webhook was heard before, and since "
+        "then nothing has come. Who unsubscribed, bounced or complained is known later than it could be.",
+        "Everything else goes on: campaigns are read at their times, and a ramp's figures come from the reports. "
+        "This ends with the next event, or a day after the last mail.",
+        (
+            "Look whether campaignbridge serve runs, and is reached from outside through its proxy.",
+            "Look at the webhook in the provider's own pages: it may be switched off after failures, or lack events.",
+            "Where the provider signs, the key may have changed: connections webhook LABEL --signing-key-stdin.",
+            "connections webhook LABEL --replace makes another address, to be registered in place of the old one.",
+        ),
+    ),
     "watch_failed": Page(
         "The background check of this campaign failed again and again, for a reason of ours.",
         "It is tried again once an hour. Nothing is sent.",
