@@ -43,6 +43,9 @@ NEEDY = (
     "UPDATE campaigns SET flag = 'sent_zero' WHERE state = 'sent' AND created_at % 1000 = 7",
     """UPDATE campaigns SET look_at = NULL, stopped_reason = 'credential_refused'
     WHERE state = 'scheduled' AND created_at % 5000 = 0""",
+    """UPDATE campaigns SET state_changed_at = (SELECT now_ms()) - 10800000
+    WHERE state = 'sent' AND created_at % 50 = 7""",
+    "INSERT INTO webhook_endpoints (connection_id, secret_hash, made_at, heard_at) VALUES ('con_1', 'h', 1, 2)",
     "INSERT INTO notices (kind, target, reason, made_at) SELECT kind, target, reason, 1 FROM needs WHERE n = 1",
 )
 CASES = {
