@@ -257,6 +257,14 @@ def test_an_event_that_comes_before_its_campaign_is_known_counts_once_it_is(hear
     assert heard.judged().tripped
 
 
+def test_a_complaint_that_comes_weeks_later_counts(light):
+    """WH-6: they do come after three weeks, when no report is read any more."""
+    light.judged()
+    light.world.later(hours=24 * 61)
+    light.told(*[light.body("abuse", email) for email in light.people[:2]])
+    assert light.judged().tripped
+
+
 class unknown:  # noqa: N801  reads as a sentence
     """While it lasts, the wave's remote id is one that nobody knows."""
 

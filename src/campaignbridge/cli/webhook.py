@@ -9,6 +9,11 @@ from campaignbridge.cli import terminal
 from campaignbridge.cli.connections import MOST_BYTES
 from campaignbridge.cli.session import session
 
+EVENTS = {
+    "mailchimp": "campaign, unsubscribe, cleaned and upemail",
+    "resend": "email.sent, .delivered, .bounced, .complained, .suppressed and contact.updated, .deleted",
+}
+
 
 def webhook(
     connection: Annotated[str, typer.Argument(metavar="LABEL", help="Its label or id.")],
@@ -49,7 +54,8 @@ def webhook(
     terminal.mark("ok", f"{opened.connection.label} has a new address for webhooks. It is not shown again.")
     if opened.replaced:
         terminal.hint("      The one before is shut.")
-    terminal.hint("      Register it at the provider, for campaign events, while this runs:")
+    events = EVENTS.get(opened.connection.provider, "the events that tell of campaigns and people")
+    terminal.hint(f"      Register it at the provider, for {events}, while this runs:")
     terminal.hint("      campaignbridge serve")
 
 
