@@ -131,15 +131,20 @@ def _keep(wiring: Wiring, taken: Mapping[int, Taken]) -> dict[int, Reception]:
     Sorted by key, so that two of these can't deadlock.
     """
     found: dict[int, Reception] = {}
+    there: set[object] = set()  # natural keys that are stored: a wave's deliveries of one minute share one
     with wiring.store.unit() as unit:
         for connection_id in sorted({one.event.connection_id for one in taken.values()}):
             unit.webhooks.heard(connection_id)
         waves = waves_of(unit, taken.values())
         for number, one in sorted(taken.items(), key=lambda item: item[1].event.order):
-            if unit.webhooks.keep(one.event, most=MOST_WAITING, outcome=outcome_of(one, waves)):
+            if one.event.order in there:
+                found[number] = Reception.KNOWN
+            elif unit.webhooks.keep(one.event, most=MOST_WAITING, outcome=outcome_of(one, waves)):
                 found[number] = Reception.STORED
             else:
                 found[number] = Reception.KNOWN if unit.webhooks.is_known(one.event) else Reception.FULL
+            if found[number] is not Reception.FULL:
+                there.add(one.event.order)
         fresh = [one for number, one in taken.items() if found[number] is Reception.STORED]
         count(unit, [one for number, one in taken.items() if found[number] is not Reception.FULL], waves)
         suppress(unit, fresh)
