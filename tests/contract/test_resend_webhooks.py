@@ -4,6 +4,7 @@ import base64
 import json
 from datetime import UTC, datetime
 
+import jsonschema
 import pytest
 from standardwebhooks.webhooks import Webhook as Standard
 from svix.webhooks import Webhook as Svix
@@ -12,7 +13,7 @@ from svix.webhooks import WebhookVerificationError
 from campaignbridge.domain.connection import Secret
 from campaignbridge.domain.webhook import EventKind, Heard, Unheard
 from campaignbridge.providers.resend_webhooks import ResendWebhooks
-from campaignbridge.sandbox import Sandbox, courier
+from campaignbridge.sandbox import Request, Sandbox, courier
 from contract.resend_account import REMOTE_ID
 from unit.test_sandbox import START_MS
 
@@ -179,8 +180,6 @@ def test_what_the_sandbox_posts_of_a_delivery_is_authentic_and_read():
     sandbox = Sandbox(lambda: time[0])
 
     def ask(method, path, **body):
-        from campaignbridge.sandbox import Request
-
         request = Request(
             method,
             path,
@@ -228,3 +227,34 @@ def test_what_the_sandbox_posts_of_a_delivery_is_authentic_and_read():
         (EventKind.UNSUBSCRIBE, True),
         (EventKind.REMOVED, True),
     }
+
+
+def test_what_the_sandbox_posts_is_as_the_published_description_says(shared_facts):
+    description = json.loads((shared_facts / "facts/specs/resend.openapi.json").read_text())
+    time = [START_MS]
+    sandbox = Sandbox(lambda: time[0])
+    kinds = ["email.sent", "email.delivered", "email.bounced", "email.complained"]
+    kinds += ["contact.created", "contact.updated", "contact.deleted"]
+
+    def ask(method, path, **body):
+        headers = {"authorization": f"Bearer {sandbox.resend_key}"}
+        answer, _ = sandbox.handle(Request(method, path, headers=headers, body=json.dumps(body).encode()))
+        assert answer.status in (200, 201), answer.body
+        return json.loads(answer.body)
+
+    ask("POST", "/webhooks", endpoint="http://127.0.0.1:9/hook", events=kinds)
+    ask("POST", "/contacts", email="zoe@x.example", first_name="Zoe")
+    ask("PATCH", "/contacts/zoe@x.example", unsubscribed=True)
+    ask("DELETE", "/contacts/zoe@x.example")
+    sandbox.world.behave(hard_bounces=300, complaints=300)
+    made = ask(
+        "POST", "/broadcasts", segment_id=sandbox.segment, subject="x", html="x", **{"from": "a@a.example"}
+    )
+    ask("POST", f"/broadcasts/{made['id']}/send")
+    time[0] += 100 * 3_600_000
+    bodies = []
+    sandbox.carry(lambda _url, body, _key, _now_ms: bodies.append(json.loads(body)) or 204)
+    for body in bodies:
+        schema = description["webhooks"][body["type"]]["post"]["requestBody"]["content"]["application/json"]
+        jsonschema.validate(body, {**schema["schema"], "components": description["components"]})
+    assert {body["type"] for body in bodies} == set(kinds)

@@ -107,5 +107,10 @@ def _data(ended: Campaign, person: Person, fate: str, kind: str, at_ms: int) -> 
     }
     if kind == "email.bounced":
         bounce = "Permanent" if fate == "hard" else "Transient"
-        data["bounce"] = {"type": bounce, "subType": "General", "message": "made up"}
+        data["bounce"] = {
+            "type": bounce,
+            "subType": "General",
+            "message": "made up",
+            "diagnosticCode": [],
+        }
     return data
