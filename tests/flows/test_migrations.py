@@ -6,7 +6,7 @@ from campaignbridge.domain.errors import StoreUnusable
 from campaignbridge.store import migrate
 from campaignbridge.store.migrate import Migration
 from campaignbridge.store.unit import Store
-from support.stores import Child, enqueue, in_processes, until
+from support.stores import Child, enqueue, in_processes, seed_campaign, until
 
 pytest_plugins = ["support.stores"]
 
@@ -64,6 +64,35 @@ def test_the_schema_goes_up_down_and_up_again(empty_home):
     assert migrate.upgrade(database) == names
     assert tables(empty_home) == full
     enqueue(Store(database))
+
+
+def test_stored_events_survive_the_step_at_which_they_learn_to_act_and_back(home):
+    """Schema 11 makes the table anew on SQLite; back from it only the kind that 10 doesn't know is lost."""
+    database = home.open()
+    seed_campaign(home)
+    for kind in ("campaign", "unsubscribe", "cleaned", "removed"):
+        home.rows(
+            "INSERT INTO webhook_events (connection_id, kind, audience, subject, fired_at, status, verified, "
+            "received_at, due_at) VALUES ('con_1', ?, 'l', 's', 1, 'x', 1, 1, 5)",
+            kind,
+        )
+    kept = home.rows("SELECT * FROM webhook_events WHERE kind <> 'removed' ORDER BY kind")
+    indexes = indexes_of(home)
+    assert "acting_events" in migrate.downgrade(database, target=10)
+    assert home.rows("SELECT * FROM webhook_events ORDER BY kind") == kept
+    assert "acting_events" in migrate.upgrade(database)
+    assert home.rows("SELECT * FROM webhook_events ORDER BY kind") == kept
+    assert indexes_of(home) == indexes
+
+
+def indexes_of(home):
+    text = {
+        "sqlite": "SELECT name FROM sqlite_master WHERE type = 'index' AND tbl_name = 'webhook_events'",
+        "postgres": "SELECT indexname AS name FROM pg_indexes WHERE tablename = 'webhook_events' "
+        "AND schemaname = current_schema()",
+    }[home.dialect]
+    names = {row["name"] for row in home.rows(text)}
+    return {name for name in names if "autoindex" not in name}
 
 
 def test_an_upgrade_with_nothing_to_do_does_nothing(home):

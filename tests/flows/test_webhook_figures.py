@@ -352,6 +352,14 @@ def test_no_address_of_a_mailed_person_is_kept_with_what_became_of_their_mail(he
     assert "example.com" not in kept
 
 
+def test_what_became_of_a_person_s_mail_is_in_what_is_told_and_handed_out_of_them(heard):
+    email = heard.people[0]
+    heard.told(heard.body("abuse", email))
+    bridge = heard.address.bridge
+    assert [one["fate"] for one in bridge.export_person(email, actor=DANA).waves] == ["complained"]
+    assert [one["fate"] for one in bridge.why(heard.people[1], actor=DANA).waves] == [None]
+
+
 def test_an_unsigned_departure_has_the_provider_s_own_record_read_within_a_minute_and_no_more_often(one):
     """At Mailchimp: Resend signs whatever it posts."""
     heard = Heard(one)

@@ -154,6 +154,14 @@ def _reasons(found: "Person") -> Iterator[tuple[str, str]]:
         yield "" if number else "Waves", terminal.clean(told)
 
 
+FATES = {
+    "soft": "; it bounced for now",
+    "delivered": "; it arrived",
+    "hard": "; it bounced for good",
+    "complained": "; a complaint came back",
+}
+
+
 def _of_wave(wave: "Row") -> str:
     code = f" ({str(wave['code']).replace('_', ' ')})" if wave["code"] else ""
     if wave["status"] == "released":
@@ -164,7 +172,8 @@ def _of_wave(wave: "Row") -> str:
         return "written off; not mailed, and not by a later wave of this ramp either"
     if wave["sent_at"] is None:
         return "picked; the wave has not gone"
-    return f"mailed {dated(wave['sent_at'], seconds=False)}"
+    became = FATES.get(wave["fate"], "")
+    return f"mailed {dated(wave['sent_at'], seconds=False)}{became}"
 
 
 def _one_of(reason: str, known: list[str]) -> str:

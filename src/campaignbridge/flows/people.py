@@ -140,11 +140,12 @@ def why(wiring: Wiring, address: str, *, actor: Actor) -> Person:
 
 
 def _person(unit: Unit, identity: str, key: bytes) -> Person:
-    hashed = erased_identity(person_hash(key, identity))
+    person = person_hash(key, identity)
+    hashed = erased_identity(person)
     living = unit.audiences.of_person(identity)
     erased = unit.suppressions.get(hashed)
     contacts = [{**row, "attributes": json.loads(row["attributes"])} for row in living]
-    waves = unit.ramp_reads.of_person(identity, most=MOST_WAVES)
+    waves = unit.ramp_reads.of_person(identity, person=person.hex(), most=MOST_WAVES)
     return Person(
         tuple(contacts), erased or unit.suppressions.get(identity), erased is not None, tuple(waves)
     )

@@ -1,6 +1,7 @@
 """What is shown of ramps: a fixed number of statements, each bounded in rows, none of them changing anything."""
 
 from campaignbridge.domain.ramp import Wave
+from campaignbridge.domain.webhook import Fate
 from campaignbridge.ports import Row, Transaction
 from campaignbridge.store.waves import wave_of_row
 
@@ -35,6 +36,10 @@ class RampReads:
             row["id"]: row["run_at"] for row in self._tx.all("ramp_reads.ticks_of_page", most_literal=most)
         }
 
-    def of_person(self, identity: str, *, most: int) -> list[Row]:
-        """Return the waves that somebody was picked for, in whatever audience, oldest first."""
-        return self._tx.all("ramp_reads.of_person", identity=identity, most_literal=most)
+    def of_person(self, identity: str, *, person: str, most: int) -> list[Row]:
+        """Return the waves that somebody was picked for, in whatever audience, oldest first.
+
+        Each with the `fate` of their mail as signed events told it: soft, delivered, hard, complained or None.
+        """
+        rows = self._tx.all("ramp_reads.of_person", identity=identity, person=person, most_literal=most)
+        return [{**row, "fate": row["fate"] and Fate(row["fate"]).name.lower()} for row in rows]

@@ -28,12 +28,14 @@ FROM (SELECT id FROM ramps
 JOIN jobs j ON j.dedupe_key = 'ramp_tick:ramp:' || page.id AND j.state IN ('queued', 'claimed')
 
 -- name: of_person
--- Which waves somebody was picked for, by the index of assignments of a contact; newest last.
-SELECT r.slug AS ramp, w.label, w.closed, a.status, a.code, a.at, w.sent_at
+-- Which waves somebody was picked for, by the index of assignments of a contact; newest last. With what the
+-- provider's signed events said of their mail.
+SELECT r.slug AS ramp, w.label, w.closed, a.status, a.code, a.at, w.sent_at, f.fate
 FROM audiences d
 JOIN contacts c ON c.audience_id = d.id AND c.identity = :identity
 JOIN assignments a ON a.contact_id = c.id
 JOIN waves w ON w.id = a.wave_id
 JOIN ramps r ON r.id = w.ramp_id
+LEFT JOIN wave_fates f ON f.wave_id = w.id AND f.person = :person
 ORDER BY a.at, w.id
 LIMIT :most_literal
