@@ -1,8 +1,11 @@
 """Signed events act on people: whoever left, bounced or complained is suppressed at once, and for the right reason."""
 
+import random
+import threading
 from contextlib import contextmanager
 from dataclasses import replace
 from itertools import permutations
+from urllib.parse import parse_qsl
 
 import pytest
 
@@ -296,6 +299,66 @@ def test_a_hundred_people_in_one_commit_cost_one_statement_each_and_a_dozen_besi
     print(f"100 people: {len(costs.names)} statements in {costs.transactions} transactions")
     assert len(beside) <= 12, beside
     assert costs.transactions == 2
+
+
+PEOPLE = [f"p{number}@wh-test.example" for number in range(12)]
+
+
+def batches_of(seed, now_ms):
+    """Return what one receiver gets: batches of events about people in random order."""
+    chance, batches = random.Random(seed), []
+    for number in range(15):
+        pairs = zip(
+            chance.choices(["unsubscribe", "hard", "delete", "abuse"], k=6),
+            chance.sample(PEOPLE, 6),
+            strict=True,
+        )
+        at_ms = now_ms - 1_000 * (100 * seed + number)
+        batches.append([mailchimp_event(name, at_ms, email) for name, email in pairs])
+    return batches
+
+
+def strongest(bodies):
+    """Return the strongest reason that bodies name for each person, unsubscribed by hand at the least."""
+    found = dict.fromkeys(PEOPLE, Suppressed.UNSUBSCRIBE)
+    for body in bodies:
+        fields = dict(parse_qsl(body.decode()))
+        if fields["type"] == "cleaned":
+            reason = Suppressed.COMPLAINT if fields["data[reason]"] == "abuse" else Suppressed.BOUNCE
+            email = fields["data[email]"]
+            found[email] = max(found[email], reason, key=lambda one: one.rank)
+    return {email: reason.value for email, reason in found.items()}
+
+
+def test_receivers_and_an_operator_at_the_same_time_hinder_nobody_and_the_strongest_stays(world, signing):
+    plans = [batches_of(seed, world.now()) for seed in range(3)]
+    posted = [[[posted_to(signing, body) for body in batch] for batch in plan] for plan in plans]
+    troubles = []
+
+    def work(calls):
+        with keeping_keys(world) as bridge:
+            try:
+                for call in calls:
+                    call(bridge)
+            except Exception as error:  # noqa: BLE001  told by the test
+                troubles.append(error)
+
+    def taking(batch):
+        return lambda bridge: bridge.receive_webhooks(batch)
+
+    def listing(bridge):
+        bridge.suppress(reversed(PEOPLE), reason=Suppressed.UNSUBSCRIBE, actor=DANA)
+
+    work_of = [[taking(batch) for batch in plan] for plan in posted] + [[listing] * 15]
+    crew = [threading.Thread(target=work, args=(calls,)) for calls in work_of]
+    for thread in crew:
+        thread.start()
+    for thread in crew:
+        thread.join()
+    assert troubles == []
+    assert len(signing.rows()) == 3 * 15 * 6
+    expected = strongest(body for plan in plans for batch in plan for body in batch)
+    assert {email: listed(world, email)[0] for email in PEOPLE} == expected
 
 
 # what unsigned ones are good for, and the rules themselves
