@@ -26,7 +26,7 @@ from support.posting import (
     stamp,
     svix_signed,
 )
-from support.world import AUDIENCE, DANA, Costs
+from support.world import AUDIENCE, DANA, Costs, refused
 
 pytest_plugins = ["support.stores", "support.world", "support.resend"]
 
@@ -382,3 +382,19 @@ def test_a_wrong_signature_changes_nothing_at_all(resend, letters):
     body = resend_event("email.complained", resend.now())
     assert letters.hear(body, svix_signed(body, resend.now() - 400_000)) == "unknown"
     assert resend.home.everything() == before
+
+
+@pytest.mark.parametrize("word", ["email.delivered", "soft", "email.complained"])
+def test_a_signed_event_of_a_mail_rules_out_that_its_broadcast_was_not_sent(resend, letters, word):
+    """A mail that arrived, bounced for now, or was complained of had left."""
+    campaign_id = resend.drafted()
+    resend.fault("send", "drop_before")
+    with refused("reconciliation_required"):
+        resend.send(campaign_id)
+    soft = {"bounce": {"type": "Transient"}} if word == "soft" else {}
+    kind = "email.bounced" if word == "soft" else word
+    letters.told(mail_event(kind, resend.now(), ANN, resend.remote_id(campaign_id), **soft))
+    resend.run(hours=30)
+    assert resend.statuses(campaign_id) == ["unknown"]
+    assert resend.campaign(campaign_id).stopped_reason == "contradiction"
+    assert resend.posts() == 1

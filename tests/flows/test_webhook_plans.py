@@ -67,6 +67,7 @@ CASES = {
     "webhooks.due": {"connection_id": "con_1", "most": webhooks.BATCH},
     "webhooks.match": {"connection_id": "con_1", "remote_id": "s4000"},
     "webhooks.wake": {"id": "c70", "slot": 1, "woken_before": 0, "verified": 0},
+    "webhooks.told_of": {"connection_id": "con_1", "remote_id": "nobody"},
     "webhooks.settle": {**KEY, "outcome": "woke"},
     "webhooks.defer": {**KEY, "delay_ms": 15_000},
     "webhooks.park": {**KEY, "keep_ms": webhooks.KEEP_PARKED_MS},

@@ -141,8 +141,9 @@ SELECT min(at) AS at FROM (
     WHERE connection_id = :connection_id AND settled_at IS NOT NULL) AS both_kinds
 
 -- name: told_of
--- A verified event of this remote campaign says that it went, or that mails of it came to something.
+-- A verified event of this remote campaign says that it went, that mails of it came to something, or that somebody
+-- left on its account. By its index.
 SELECT 1 AS one FROM webhook_events
-WHERE connection_id = :connection_id AND kind = 'campaign' AND remote_id = :remote_id AND verified = 1
-    AND status IN ('sent', 'delivered', 'soft')
+WHERE connection_id = :connection_id AND remote_id = :remote_id AND verified = 1
+    AND (kind <> 'campaign' OR status IN ('sent', 'delivered', 'soft'))
 LIMIT 1

@@ -48,6 +48,8 @@ DROP INDEX waves_of_broadcasts;
 
 DROP TABLE wave_fates;
 
+DROP INDEX webhook_events_of_remote;
+
 DELETE FROM webhook_events WHERE kind = 'removed';
 
 ALTER TABLE webhook_events DROP CONSTRAINT webhook_events_kind_check;

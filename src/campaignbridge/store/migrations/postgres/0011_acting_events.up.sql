@@ -3,6 +3,10 @@ ALTER TABLE webhook_events DROP CONSTRAINT webhook_events_kind_check;
 
 ALTER TABLE webhook_events ADD CONSTRAINT webhook_events_kind_check CHECK (kind IN ('campaign', 'unsubscribe', 'cleaned', 'removed'));
 
+-- Whether a signed event speaks of a remote campaign is asked before a send counts as not applied.
+CREATE INDEX webhook_events_of_remote ON webhook_events (connection_id, remote_id)
+    WHERE verified = 1 AND remote_id IS NOT NULL;
+
 -- What the provider's signed events say that each person's mail of a wave came to: 1 bounced for now, 2 delivered,
 -- 3 bounced for good, 4 complained. One row for each person, under a keyed hash, and it only ever rises.
 CREATE TABLE wave_fates (

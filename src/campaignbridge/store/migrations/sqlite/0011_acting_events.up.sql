@@ -35,6 +35,10 @@ CREATE INDEX webhook_events_waiting ON webhook_events (connection_id, parked, re
 
 CREATE INDEX webhook_events_settled ON webhook_events (connection_id, settled_at) WHERE settled_at IS NOT NULL;
 
+-- Whether a signed event speaks of a remote campaign is asked before a send counts as not applied.
+CREATE INDEX webhook_events_of_remote ON webhook_events (connection_id, remote_id)
+    WHERE verified = 1 AND remote_id IS NOT NULL;
+
 -- What the provider's signed events say that each person's mail of a wave came to: 1 bounced for now, 2 delivered,
 -- 3 bounced for good, 4 complained. One row for each person, under a keyed hash, and it only ever rises.
 CREATE TABLE wave_fates (
