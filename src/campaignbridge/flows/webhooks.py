@@ -32,10 +32,9 @@ from campaignbridge.domain.job import Again, Done, Handler, Job, JobOutcome, Req
 from campaignbridge.domain.webhook import EventKind, Heard, Unheard
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.unit import Unit
-from campaignbridge.store.vault import Vault
+from campaignbridge.store.vault import SIGNING_KEY, Vault
 from campaignbridge.store.webhooks import Endpoint, Match, StoredEvent
 
-SIGNING_KEY = "webhook signing key"
 MOST_WAITING = 5_000  # of one connection, not looked at yet: more are refused, and the provider repeats them
 MOST_PARKED = 1_000  # of one connection, waiting for their campaign: the oldest are given up
 MOST_SETTLED = 20_000  # of one connection, kept to know a repeated one by
