@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.audience import Suppressed
 from campaignbridge.flows import (
+    affected,
     importing,
     people,
     tables,
@@ -42,6 +43,12 @@ class People:
     def list_audiences(self, *, actor: Actor) -> list[Row]:
         """Return every audience of ours, with its figures."""
         return people.list_audiences(self.wiring, actor=actor)
+
+    def affected(
+        self, of: affected.Of, *, kind: affected.Affected | None = None, most: int = 50, actor: Actor
+    ) -> affected.Listed:
+        """Return whom a delivery reached badly, masked: the provider's record is read, and nothing changed."""
+        return affected.affected(self.wiring, of, kind=kind, most=most, actor=actor)
 
     def suppress(
         self, addresses: Iterable[str], *, reason: Suppressed, source: str = "by_hand", actor: Actor
