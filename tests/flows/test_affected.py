@@ -28,7 +28,9 @@ def by_kind(found):
 def gone(ramp, **rates):
     """Have a wave of 200 go out badly, and its results come in; return the sandbox's own figures."""
     ramp.people(600)
-    ramp.behave(**(rates or {"hard_bounces": 100, "soft_bounces": 100, "unsubscribes": 100, "complaints": 100}))
+    ramp.behave(
+        **(rates or {"hard_bounces": 100, "soft_bounces": 100, "unsubscribes": 100, "complaints": 100})
+    )
     ramp.init(tiers=(200, 300))
     ramp.wave()
     ramp.world.later(hours=24 * 14)
