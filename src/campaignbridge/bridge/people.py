@@ -28,14 +28,14 @@ class People:
 
     def import_contacts(
         self,
-        table: tables.Table,
+        table: tables.Source,
         audience: str,
         *,
         rejects: importing.Rejects,
         tell: Callable[[Progress, float | None], None] = lambda *_: None,
         actor: Actor,
     ) -> importing.Imported:
-        """Import a file that was looked at, from where an earlier run was stopped."""
+        """Import a file or a query that was looked at; a file from where an earlier run was stopped."""
         return importing.import_contacts(
             self.wiring, table, audience, rejects=rejects, tell=tell, actor=actor
         )
