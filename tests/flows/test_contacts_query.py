@@ -347,6 +347,21 @@ def test_a_database_that_cannot_be_read_is_told_in_a_sentence_without_its_addres
     assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
+@pytest.mark.parametrize("open_elsewhere", [True, False])
+def test_a_file_with_a_write_ahead_log_is_read_whether_or_not_somebody_has_it_open(tmp_path, open_elsewhere):
+    place = str(tmp_path / "shop.db")
+    with closing(sqlite3.connect(place, isolation_level=None)) as other:
+        other.execute("PRAGMA journal_mode = WAL")
+        other.execute("CREATE TABLE customers (email text)")
+        other.execute("INSERT INTO customers VALUES ('ann@example.com')")
+        if not open_elsewhere:
+            other.close()
+        for name in (place, f"sqlite:///{place}"):
+            assert [record.cells for record in look_at_query(name, ALL, Choices()).preview] == [
+                ["ann@example.com"]
+            ]
+
+
 def test_a_file_that_is_no_database_is_refused(tmp_path):
     (tmp_path / "people.csv").write_text("email\nann@example.com\n" * 100, "utf-8")
     with refused("invalid_input") as caught:
