@@ -1,11 +1,16 @@
 """Whom a delivery reached badly: by the provider's record and our own store, masked, for whoever operates."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
+from campaignbridge.bootstrap import behind_gates
 from campaignbridge.domain.actor import Actor
+from campaignbridge.domain.provider import RecipientKind
 from campaignbridge.flows.affected import MOST, Affected, Of, affected
+from campaignbridge.flows.gate import AccountGate
+from campaignbridge.store.limits import ORDINARY_SLOTS
 from campaignbridge.store.sql import catalogue
 from campaignbridge.store.unit import Store
 from support.world import DANA, Costs, refused
@@ -181,6 +186,24 @@ def test_a_reading_that_fails_is_told_and_asks_for_no_confirmation(one, kind, co
         listed(one, kind=Affected.UNSUBSCRIBE)
     assert "confirmation" not in caught.value.todo
     assert "example.com" not in f"{caught.value.what} {caught.value.todo} {caught.value.facts}"
+
+
+def test_a_list_for_people_takes_no_slot_that_is_kept_for_deliveries(one):
+    gone(one, hard_bounces=100)
+    dossier, store, clock = one.world.dossier(one.campaign()), one.wiring.store, one.world.clock
+    opener = behind_gates(one.wiring.open_provider, store, clock, "ours:1")
+    gated = replace(one.wiring, open_provider=opener)
+    gate = AccountGate(store, clock, dossier.connection.account, "others:1")
+    for _ in range(ORDINARY_SLOTS):
+        assert isinstance(gate.enter(hold_ms=60_000, urgent=False), int)
+    one.world.calls.clear()
+    with refused("rate_limited"):
+        affected(gated, WINTER, kind=Affected.BOUNCE, most=1, actor=DANA)
+    assert one.world.calls == []
+    proof = opener(dossier.connection).recipients(
+        dossier.remote.remote_id, RecipientKind.SENT, most=1, limit_ms=10_000
+    )
+    assert len(proof.value.items) == 1
 
 
 def test_looking_changes_nothing_of_ours_and_costs_a_fixed_number_of_statements(ramp):
