@@ -158,7 +158,8 @@ class Reader(Protocol):
     slug: str
     label: str  # "Mailchimp"
     # of "schedule", "cancel", "test"; "retire": it can make a draft unsendable by a call that it refuses on
-    # anything else; "recipients": it records who was mailed; "count": recipients are counted apart, by `count`
+    # anything else; "recipients": its record of who was mailed is at hand at once, for the background to look
+    # at; "count": recipients are counted apart, by `count`
     capabilities: frozenset[str]
     schedule_grid_ms: int  # a scheduled moment is a multiple of it, in epoch milliseconds
     content_rules: ContentRules
@@ -225,7 +226,8 @@ class Reader(Protocol):
     ) -> Outcome[Listing[Recipient]]:
         """Read the first `most` people of one kind in the provider's own record of a campaign.
 
-        Nobody in it proves little: a record lags. Somebody in it proves that the campaign went.
+        Nobody in it proves little: a record lags. Somebody in it proves that the campaign went. Refused as
+        `MISSING` where there is no record (yet), and for a kind that the provider doesn't record.
         """
         ...
 

@@ -32,7 +32,7 @@ def check(document, database):
 
 def test_the_ramp_demo_mails_everybody_once_whatever_happens_on_the_way(program):
     done = program.run_anew(*SMALL, "--json")
-    assert done.code == 0
+    assert done.code == 0, done.out
     check(done.document, "sqlite")
     assert list(program.folder.iterdir()) == []
 
@@ -41,7 +41,7 @@ def test_the_ramp_demo_does_the_same_on_postgresql_and_leaves_no_schema_behind(t
     import psycopg
 
     done = Program(tmp_path).run_anew(*SMALL, "--json", "--database", postgres_server)
-    assert done.code == 0
+    assert done.code == 0, done.out
     check(done.document, "postgresql")
     with psycopg.connect(postgres_server) as connection:
         left = connection.execute(

@@ -25,7 +25,7 @@ EXPECTED = {
     | {"approval_not_allowed", "idempotency_conflict", "already_sent_elsewhere", "audience_drift"}
     | {"store_unusable", "encoding_unclear", "nothing_imported", "belongs_to_ramp"},
     4: {"locked", "in_progress", "refresh_in_progress", "import_in_progress"}
-    | {"lease_lost", "rate_limited", "persistence_failed", "address_in_use"},
+    | {"lease_lost", "rate_limited", "persistence_failed", "address_in_use", "source_unreachable"},
     5: {"copy_paused", "reconciliation_required", "test_unconfirmed"},
     6: {"provider_failed"},
     1: {"internal_error"},

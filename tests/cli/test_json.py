@@ -41,6 +41,8 @@ REFUSED = {
     ("campaigns", "resolve", "ID", "--as", "maybe", "--evidence", "x"): ("usage", 2),
     ("campaigns", "acknowledge", "ID", "--reason", "x"): ("invalid_state", 3),
     ("campaigns", "list", "--limit", "many"): ("usage", 2),
+    ("events", "list"): ("usage", 2),
+    ("events", "list", "--campaign", "ID"): ("invalid_state", 3),
     ("connections", "add", "con_x", "--provider", "mailchimp", "--key-env", "X"): ("invalid_input", 3),
     ("connections", "add", "x", "--provider", "nobody", "--key-env", "SANDBOX_KEY"): ("invalid_input", 3),
     ("db", "downgrade", "--to", "0"): ("confirmation_required", 2),

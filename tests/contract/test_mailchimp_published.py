@@ -7,7 +7,7 @@ from datetime import datetime
 import jsonschema
 import pytest
 
-from campaignbridge.domain.provider import Draft
+from campaignbridge.domain.provider import Draft, RecipientKind
 from contract.account import DRAFT, LIMIT_MS, REMOTE_ID, STEM, campaign, mailchimp, problem
 from contract.faultserver import FaultServer, answering, http
 
@@ -44,6 +44,8 @@ def reads(provider):
     provider.audience("a1b2c3d4e5:77", limit_ms=LIMIT_MS)
     provider.readiness(REMOTE_ID, limit_ms=LIMIT_MS)
     provider.report(REMOTE_ID, limit_ms=LIMIT_MS)
+    for kind in RecipientKind:
+        provider.recipients(REMOTE_ID, kind, most=5, limit_ms=LIMIT_MS)
 
 
 def page_of(name, rows, offset):
@@ -120,7 +122,7 @@ def test_every_request_of_ours_fits_the_published_description(description, reque
         for schema in bodies:
             jsonschema.Draft4Validator(strict(schema)).validate(request.json)
     print(f"validated {len(checked)} requests to {len(templates)} operations")
-    assert (len(checked), len(templates)) == (24, 18)
+    assert (len(checked), len(templates)) == (29, 21)
 
 
 def test_a_request_beyond_our_part_of_the_description_has_neither_query_nor_body(requests):

@@ -4,7 +4,15 @@ import json
 
 import pytest
 
-from campaignbridge.domain.provider import Accepted, Ambiguous, Category, NewContact, Pushed, Refused
+from campaignbridge.domain.provider import (
+    Accepted,
+    Ambiguous,
+    Category,
+    NewContact,
+    Pushed,
+    RecipientKind,
+    Refused,
+)
 from campaignbridge.providers.mailchimp import open_mailchimp
 from campaignbridge.sandbox import Fault, Request, Sandbox, SandboxServer
 from contract.account import LIMIT_MS, asked, mailchimp, problem
@@ -189,7 +197,7 @@ def test_a_whole_list_takes_nobody_and_a_saved_segment_is_none_of_ours():
 def test_what_mailchimp_cannot_do_is_refused_without_a_request():
     def both(provider):
         return provider.retire("c1", limit_ms=LIMIT_MS), provider.recipients(
-            "c1", "sent", most=1, limit_ms=LIMIT_MS
+            "c1", RecipientKind.SUPPRESSED, most=1, limit_ms=LIMIT_MS
         )
 
     (retired, recorded), requests = asked(both)

@@ -246,6 +246,20 @@ def test_the_vendors_sdk_drives_a_full_cycle_and_every_answer_fits_the_vendors_d
     assert sdk.sandbox.truth.duplicates() == 0
 
 
+def test_the_sdk_lists_whom_a_campaign_reached_badly_and_every_answer_fits_the_vendors_document(sdk, spec):
+    sdk.sandbox.world.behave(hard_bounces=5, soft_bounces=5, unsubscribes=5, complaints=5)
+    campaign = sdk.draft(list_id=LIST)
+    sdk.client.campaigns.send(campaign)
+    sdk.wait(20 * 24 * 60 * MINUTE_MS)
+    sdk.answers.clear()
+    reports = sdk.client.reports
+    people = reports.get_campaign_recipients(campaign, count=1_000)["sent_to"]
+    assert {one["status"] for one in people} == {"sent", "hard", "soft"}
+    assert reports.get_unsubscribed_list_for_campaign(campaign, count=10)["unsubscribes"]
+    assert reports.get_campaign_abuse_reports(campaign)["abuse_reports"]
+    assert sum(validated(spec, sdk.answers).values()) == 3
+
+
 def test_the_vendors_sdk_keeps_webhooks_and_every_answer_fits_the_vendors_document(sdk, spec):
     lists = sdk.client.lists
     place = f"{sdk.server.control_url}/control"  # answers GET with 200

@@ -20,7 +20,7 @@ from campaignbridge.domain.connection import Connection, Sealed, Secret
 from campaignbridge.domain.errors import InvalidInput
 from campaignbridge.sandbox import Fault, Sandbox, SandboxServer
 from campaignbridge.settings import from_environment, settings_text
-from campaignbridge.store.vault import KeyRing, Vault, new_ring_line, parse_ring
+from campaignbridge.store.vault import SIGNING_KEY, KeyRing, Vault, new_ring_line, parse_ring
 
 pytest_plugins = ["support.stores"]
 
@@ -28,6 +28,7 @@ DANA = with_all_rights("cli:dana")
 KEY = "ca7a12e0ca7a12e0ca7a12e0ca7a12e0-us1"
 OTHER_KEY = "ca7a12e1ca7a12e1ca7a12e1ca7a12e1-us1"
 WRONG_KEY = "ca7a12e2ca7a12e2ca7a12e2ca7a12e2-us1"
+SIGNING = "signs-what-the-provider-sends-1"
 STRANGER = "ca7a12e3ca7a12e3ca7a12e3ca7a12e3-us1"  # opens another account
 SENDER, TESTER = "canary.sender@acme.example", "canary.tester@acme.example"
 HTML = b"<h1>News</h1><p><a href='*|UNSUB|*'>Unsubscribe</a></p>"
@@ -241,6 +242,58 @@ def test_a_key_that_is_replaced_is_sealed_under_the_newest(place):
     with place.bridge(BOTH_RING) as bridge:
         assert bridge.replace_key("news", secret=OTHER_KEY, actor=DANA).sealed.key_id == "new"
     assert place.verify(ring=NEW_RING)
+
+
+@contextmanager
+def signed_under_the_old_key(place):
+    """A connection whose key and whose webhooks' signing key an older key of the ring sealed."""
+    place.add()
+    with place.bridge(OLD_RING) as bridge:
+        bridge.open_webhook("news", public_url="https://acme.example", actor=DANA)
+        bridge.sign_webhook("news", signing_key=Secret(SIGNING), actor=DANA)
+    yield lambda: place.home.rows("SELECT signing_key_id, signing_sealed FROM webhook_endpoints")[0]
+
+
+def opened(bridge, ring):
+    """Return the signing key as a process with this ring reads it."""
+    (connection,) = bridge.list_connections(actor=DANA)
+    with bridge.wiring.store.reading() as unit:
+        signing = unit.webhooks.endpoint(connection.id).signing
+    vault = Vault(lambda: parse_ring(Secret(ring), place="here"))
+    return vault.open_box(signing, connection, use=SIGNING_KEY).reveal()
+
+
+def test_verify_seals_the_key_that_webhooks_are_signed_with_anew_too(place):
+    with signed_under_the_old_key(place) as row:
+        place.verify(ring=BOTH_RING)
+        assert row()["signing_key_id"] == "new"
+        with place.bridge(NEW_RING) as bridge:
+            assert opened(bridge, NEW_RING) == SIGNING
+        before = row()
+        place.verify(ring=NEW_RING)
+        assert row() == before
+
+
+def test_a_signing_key_that_the_ring_here_lacks_stays_as_it_is_and_the_connection_works(place):
+    with signed_under_the_old_key(place) as row:
+        with place.bridge(BOTH_RING) as bridge:
+            bridge.replace_key("news", secret=OTHER_KEY, actor=DANA)
+        before = row()
+        assert before["signing_key_id"] == "old"
+        assert place.verify(ring=NEW_RING).account
+        assert row() == before
+
+
+def test_a_signing_key_that_was_replaced_meanwhile_is_not_overwritten_by_a_reseal(place):
+    with signed_under_the_old_key(place) as row, place.bridge(BOTH_RING) as bridge:
+        (connection,) = bridge.list_connections(actor=DANA)
+        with bridge.wiring.store.reading() as unit:
+            before = unit.webhooks.endpoint(connection.id).signing
+        bridge.sign_webhook("news", signing_key=Secret(SIGNING[::-1]), actor=DANA)
+        after = row()
+        with bridge.wiring.store.unit() as unit:
+            assert not unit.webhooks.reseal(connection.id, before, Sealed("new", "stale", "i0000001"))
+        assert row() == after
 
 
 def test_a_key_that_was_replaced_meanwhile_is_not_overwritten_by_a_reseal(place):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.audience import Suppressed
 from campaignbridge.flows import (
+    affected,
     importing,
     people,
     tables,
@@ -27,14 +28,14 @@ class People:
 
     def import_contacts(
         self,
-        table: tables.Table,
+        table: tables.Source,
         audience: str,
         *,
         rejects: importing.Rejects,
         tell: Callable[[Progress, float | None], None] = lambda *_: None,
         actor: Actor,
     ) -> importing.Imported:
-        """Import a file that was looked at, from where an earlier run was stopped."""
+        """Import a file or a query that was looked at; a file from where an earlier run was stopped."""
         return importing.import_contacts(
             self.wiring, table, audience, rejects=rejects, tell=tell, actor=actor
         )
@@ -42,6 +43,12 @@ class People:
     def list_audiences(self, *, actor: Actor) -> list[Row]:
         """Return every audience of ours, with its figures."""
         return people.list_audiences(self.wiring, actor=actor)
+
+    def affected(
+        self, of: affected.Of, *, kind: affected.Affected | None = None, most: int = 50, actor: Actor
+    ) -> affected.Listed:
+        """Return whom a delivery reached badly, masked: the provider's record is read, and nothing changed."""
+        return affected.affected(self.wiring, of, kind=kind, most=most, actor=actor)
 
     def suppress(
         self, addresses: Iterable[str], *, reason: Suppressed, source: str = "by_hand", actor: Actor

@@ -26,6 +26,7 @@ from campaignbridge.cli.campaigns import campaigns
 from campaignbridge.cli.choices import CHOICES
 from campaignbridge.cli.command import Command, group
 from campaignbridge.cli.connections import connections
+from campaignbridge.cli.events import events
 from campaignbridge.cli.exits import DONE, INTERRUPTED, MEANINGS
 from campaignbridge.cli.jobs import jobs
 from campaignbridge.cli.locks import locks
@@ -66,6 +67,7 @@ app.add_typer(connections, name="connections")
 app.add_typer(audiences, name="audiences")
 app.add_typer(campaigns, name="campaigns")
 app.add_typer(ramps, name="ramps")
+app.add_typer(events, name="events")
 app.add_typer(jobs, name="jobs")
 app.add_typer(locks, name="locks")
 app.add_typer(notices, name="notices")

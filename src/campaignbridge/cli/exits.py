@@ -57,6 +57,7 @@ ENDINGS: dict[str, Ending] = {
     "lease_lost": Ending(LATER, 409, "It took too long, so nobody was asked", again=True),
     "rate_limited": Ending(LATER, 429, "Too many requests", again=True),
     "persistence_failed": Ending(LATER, 503, "The store is gone, busy or full", again=True),
+    "source_unreachable": Ending(LATER, 503, "The other database can't be read now", again=True),
     "address_in_use": Ending(LATER, 409, "The port is taken", again=True),
     "copy_paused": Ending(PERSON, 409, "This is a copy of another installation", again=True),
     "reconciliation_required": Ending(PERSON, 409, "An earlier request is not confirmed", again=False),

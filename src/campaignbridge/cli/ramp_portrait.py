@@ -32,6 +32,8 @@ def lines(view: "RampView") -> list[str]:
     found += terminal.facts([row for row in rows if row[1]], column=8)
     found += ["", *table(view), f" mailed {view.mailed:,} of {sum(ramp.plan.tiers):,} planned", ""]
     found += do_lines(view)
+    looked = _look(view)
+    found += [f"Look    {looked}"] if looked else []
     code = help_code(view)
     return [*found, f"Help    campaignbridge help {code}"] if code else found
 
@@ -300,6 +302,15 @@ def percent(ppm: int) -> str:
     if not ppm:
         return "0 %"
     return f"{ppm / 10_000:.2f} %" if ppm < 10_000 else f"{ppm / 10_000:.1f} %".replace(".0 %", " %")
+
+
+def _look(view: "RampView") -> str:
+    """Return the command that lists who bounced or complained, for a gate that one wave tripped."""
+    wave = dict(view.ramp.gate_tripped or {}).get("wave") if view.state == "gate_tripped" else None
+    named = f" --wave {terminal.clean(wave)}" if wave else ""
+    return (
+        f"campaignbridge events list --ramp {view.ramp.slug}{named}" if view.state == "gate_tripped" else ""
+    )
 
 
 def do_lines(view: "RampView") -> list[str]:

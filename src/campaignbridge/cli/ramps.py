@@ -7,6 +7,7 @@ import typer
 from campaignbridge.cli import ramp_init, ramp_recovery, terminal
 from campaignbridge.cli.command import Command, group
 from campaignbridge.cli.exits import DONE, PERSON
+from campaignbridge.cli.following import Every, For
 from campaignbridge.cli.moments import clock_time, dated
 from campaignbridge.cli.ramp_confirming import (
     ConfirmWave,
@@ -54,32 +55,36 @@ def _row(one: "Shown") -> tuple[str, ...]:
 
 
 @ramps.command("status", cls=Command)
-def status(
+def status(  # noqa: PLR0917  Typer hands them over by name
     ramp: Slug,
     read: Annotated[
         bool, typer.Option("--read", help="Read the open wave's segment and draft at the provider, too.")
     ] = False,
     check: Annotated[bool, typer.Option("--check", help="Exit code 5 if a person is needed.")] = False,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Go on until it has ended, or needs a person.")
+    ] = False,
+    every: Every = 2,
+    seconds: For = None,
 ) -> int:
     """Show a ramp: its state, why, what comes by itself, its waves, and the one command to run next.
 
     It reads our own store. With --read it also reads what the provider has of the open wave, and changes
     nothing there; a recovery that depends on that is named only then.
+
+    With --watch it ends by itself: 0 when the ramp has ended, 5 when a person is needed, 4 when the time was
+    over first. It never reads the provider.
     """
     from campaignbridge.cli.ramp_document import document
     from campaignbridge.cli.ramp_portrait import lines
+    from campaignbridge.cli.ramp_watching import needs_person, watch_ramp
 
     with session() as here:
+        if watch:
+            return watch_ramp(here, ramp, read=read, every_s=every, most_s=seconds)
         view = here.bridge.ramp_status(ramp, read=read, actor=here.actor)
     terminal.answer(document(view), lines(view))
-    return PERSON if check and _needs_person(view) else DONE
-
-
-def _needs_person(view: "RampView") -> bool:
-    wave = view.known.opened
-    return view.state in ("gate_tripped", "needs_operator") or (
-        view.ramp.facts.ended is None and wave is not None and wave.failed is not None
-    )
+    return PERSON if check and needs_person(view) else DONE
 
 
 @ramps.command("log", cls=Command)

@@ -17,8 +17,8 @@ the walk from a file to a delivery.
 stdout has the answer; questions, progress and hints go to stderr. With `--json` there is exactly one document on one
 line of stdout, for success and error alike, and nothing is asked. Times in it are epoch milliseconds, UTC. An error
 is an RFC 9457 object: `type`, `title`, `status`, `code`, `detail`, `todo`, `safe_to_repeat`, and what else is known
-of it (`retry_after`, `version`, `attempt`, `provider`, `key`). Keys are only ever added. `campaigns show --watch
---json` prints one document for each change."""
+of it (`retry_after`, `version`, `attempt`, `provider`, `key`). Keys are only ever added. `--watch --json`
+prints one document for each change."""
 
 
 def reference(context: typer.Context) -> None:

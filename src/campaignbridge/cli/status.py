@@ -1,5 +1,6 @@
 """`status`: what needs a person, oldest first, each with its one next command; and how everything else stands."""
 
+from collections.abc import Callable
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -7,6 +8,7 @@ import typer
 
 from campaignbridge.cli import terminal
 from campaignbridge.cli.exits import DONE, PERSON
+from campaignbridge.cli.following import Every, For, Sight, follow
 from campaignbridge.cli.moments import age, clock_time, dated, zoned
 from campaignbridge.cli.session import session
 from campaignbridge.cli.words import LABELS
@@ -47,18 +49,48 @@ NEVER_HAD = (
 
 def status(
     check: Annotated[bool, typer.Option("--check", help="Exit code 5 if anything needs a person.")] = False,
+    watch: Annotated[
+        bool,
+        typer.Option("--watch", help="Go on looking; Ctrl-C ends it. With --json one document a change."),
+    ] = False,
+    every: Every = 2,
+    seconds: For = None,
 ) -> int:
     """Show what needs a person, oldest first, and how campaigns, connections and work stand.
 
     It reads our own store and asks nobody else. It is 0 even if the news is bad; --check makes 5 of anything that
-    needs a person, for scripts and monitors.
+    needs a person, for scripts and monitors. With --watch it goes on until Ctrl-C, which is 130, or --for.
     """
     with session() as here:
-        found = here.bridge.status(actor=here.actor)
+
+        def read() -> "Status":
+            return here.bridge.status(actor=here.actor)
+
+        if watch:
+            _, found = follow(sight(read), here.bridge.wiring.clock, every_s=every, most_s=seconds)
+            return PERSON if check and found.needs_person else DONE
+        found = read()
     terminal.answer(document(found), lines(found))
     if not found.connections:
         terminal.hint("", *NEVER_HAD)
     return PERSON if check and found.needs_person else DONE
+
+
+def sight(read: "Callable[[], Status]") -> "Sight[Status]":
+    """Return how Status is looked at. It never settles: something may always come to need a person."""
+    return Sight(read, document, lines, _line, _changes, settled=lambda _: None)
+
+
+def _line(found: "Status") -> str:
+    return f"{clock_time(found.now, found.now)}   {headline(found)}   Campaigns: {_states(found)}"
+
+
+def _changes(found: "Status") -> object:
+    """Return what has to differ for another line: not the time, nor anybody's age."""
+    needs = [(one.kind, one.target, one.reason, one.count) for one in found.needs]
+    keys = [(one.id, one.key, one.waiting) for one in found.connections]
+    open_ = {name: sum(ages.values()) for name, ages in found.unresolved.items()}
+    return headline(found), needs, dict(found.states), [one.id for one in found.upcoming], keys, open_
 
 
 def document(found: "Status") -> dict[str, Any]:

@@ -1,19 +1,18 @@
 """`campaigns show, timeline`: what is known of a campaign, once or until it is settled."""
 
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from campaignbridge.cli import terminal
-from campaignbridge.cli.choices import CHOICES
 from campaignbridge.cli.exits import DONE, LATER, PERSON, PROVIDER
+from campaignbridge.cli.following import Sight, follow
 from campaignbridge.cli.params import Id
 from campaignbridge.cli.session import session
 
 if TYPE_CHECKING:
+    from campaignbridge.cli.session import Session
     from campaignbridge.flows.views import CampaignView
 
 LOOK_EVERY_S = 0.5
@@ -45,7 +44,7 @@ def show(
             return here.bridge.show(campaign, actor=here.actor)
 
         if watch:
-            ended, view = _watch(read, seconds)
+            ended, view = _watch(here, read, seconds)
             return PERSON if check and ended == DONE and needs_person(view) else ended
         view = read()
     terminal.answer(document(view), lines(view))
@@ -66,27 +65,18 @@ def timeline(campaign: Id) -> None:
     terminal.answer(document, told)
 
 
-def _watch(read: Any, seconds: float) -> tuple[int, "CampaignView"]:
-    from campaignbridge.cli.portrait import document, headline, next_step
+def _watch(here: "Session", read: "Callable[[], CampaignView]", seconds: float) -> tuple[int, "CampaignView"]:
+    from campaignbridge.cli.portrait import document, headline, lines, next_step
 
-    until = time.monotonic() + seconds
-    last: object = None
-    with _screen() as draw:
-        while True:
-            view: CampaignView = read()
-            told = (headline(view).partition("   since")[0], next_step(view))
-            if draw is not None:
-                draw(view)
-            elif told != last:
-                terminal.answer(document(view), [f"{told[0]}   {told[1]}"])
-            last = told
-            ended = settled(view)
-            if ended is not None:
-                return ended, view
-            if time.monotonic() >= until:
-                terminal.hint(f"Not settled after {seconds:.0f} s. It goes on by itself while a worker runs.")
-                return LATER, view
-            time.sleep(LOOK_EVERY_S)
+    def told(view: "CampaignView") -> tuple[str, str]:
+        return headline(view).partition("   since")[0], next_step(view)
+
+    sight = Sight(read, document, lines, lambda view: "   ".join(told(view)), told, settled)
+    ended, view = follow(sight, here.bridge.wiring.clock, every_s=LOOK_EVERY_S, most_s=seconds)
+    if ended is None:
+        terminal.hint(f"Not settled after {seconds:.0f} s. It goes on by itself while a worker runs.")
+        return LATER, view
+    return ended, view
 
 
 def settled(view: "CampaignView") -> int | None:
@@ -105,18 +95,3 @@ def needs_person(view: "CampaignView") -> bool:
     campaign = view.dossier.campaign
     doubtful = campaign.open_attempt is not None or campaign.state.value in ("unknown", "failed")
     return doubtful or campaign.stopped_reason is not None or campaign.flag is not None
-
-
-@contextmanager
-def _screen() -> Iterator[Any]:
-    """Yield what redraws the screen, or None where one line for each change is right."""
-    if not terminal.live() or not terminal.console(stderr=False).is_terminal or CHOICES.json:
-        yield None
-        return
-    from rich.live import Live
-    from rich.text import Text
-
-    from campaignbridge.cli.portrait import lines
-
-    with Live(console=terminal.console(stderr=False), auto_refresh=False) as moving:
-        yield lambda view: moving.update(Text("\n".join(lines(view)), no_wrap=True), refresh=True)

@@ -16,6 +16,7 @@ MAX_LOCAL = 64
 MAX_DOMAIN = 253
 MAX_ATTRIBUTES = 50
 MAX_NAME = 64
+MASKED = 2  # of a local part that is no longer than this, a list shows no letter
 MAX_VALUE = 1_000
 MAX_ATTRIBUTE_LETTERS = 8_000
 ERASED = "erased:"  # in the place of an identity: the keyed hash of somebody who was erased
@@ -242,6 +243,12 @@ def lot_of(person: bytes) -> int:
 def erased_identity(person: bytes) -> str:
     """Return what stands for an erased person."""
     return f"{ERASED}{person.hex()}"
+
+
+def masked(address: str) -> str:
+    """Return an address as lists show it: `a…@example.com`, of a short one only the domain."""
+    local, _, domain = address.rpartition("@")
+    return f"{local[0] if len(local) > MASKED else ''}…@{domain.lower()}"
 
 
 _LOCALE = re.compile(

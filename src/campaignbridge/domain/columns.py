@@ -60,7 +60,7 @@ def names_of(header: Sequence[str]) -> tuple[str, ...]:
         if names.index(name) != place - 1:
             raise InvalidInput(
                 f"Columns {names.index(name) + 1} and {place} have the same name.",
-                todo="Give each column of the file a name of its own.",
+                todo="Give each column a name of its own.",
             )
     return tuple(names)
 
@@ -88,7 +88,7 @@ def mapping_of(
         )
     if len(mapping.attributes) > MAX_ATTRIBUTES:
         raise InvalidInput(
-            f"The file has more than {MAX_ATTRIBUTES} attributes for each person.",
+            f"There are more than {MAX_ATTRIBUTES} attributes for each person.",
             todo="Leave out the columns that no campaign needs.",
         )
     return mapping
@@ -96,7 +96,7 @@ def mapping_of(
 
 def _named(names: tuple[str, ...], wanted: str) -> int:
     if wanted not in names:
-        raise InvalidInput("The file has no column of that name.", todo=f"It has: {', '.join(names)[:200]}.")
+        raise InvalidInput("There is no column of that name.", todo=f"It has: {', '.join(names)[:200]}.")
     return names.index(wanted)
 
 

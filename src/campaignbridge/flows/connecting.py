@@ -13,7 +13,7 @@ from campaignbridge.flows.refusals import not_reached, refused, unreadable
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Provider
 from campaignbridge.store.unit import Unit
-from campaignbridge.store.vault import Vault
+from campaignbridge.store.vault import SIGNING_KEY, Vault
 
 MAX_KEY_LETTERS = 1000
 MOST_CALLS_PER_S = 1_000
@@ -68,7 +68,7 @@ def add_connection(
 def verify_connection(wiring: Wiring, vault: Vault, ref: str, *, actor: Actor) -> Connection:
     """Read which account the key opens; a key that works again restarts the watches that had stopped on it.
 
-    A stored key that an older key of the ring sealed is sealed anew.
+    What an older key of the ring sealed is sealed anew: the stored key, and the one that webhooks are signed with.
     """
     actor.require("admin")
     connection = find_connection(wiring, ref)
@@ -82,6 +82,7 @@ def verify_connection(wiring: Wiring, vault: Vault, ref: str, *, actor: Actor) -
         if not unit.accounts.verified(connection.id, account=account.id, account_label=account.label):
             raise _other_account(connection)
         _reseal(unit, vault, connection)
+        _reseal_signing(unit, vault, connection)
         _restart(unit, wiring, connection)
     return find_connection(wiring, connection.id)
 
@@ -253,6 +254,26 @@ def _reseal(unit: Unit, vault: Vault, connection: Connection) -> None:
         base_url=connection.base_url,
     )
     unit.accounts.reseal(connection.id, before, after)
+
+
+def _reseal_signing(unit: Unit, vault: Vault, connection: Connection) -> None:
+    endpoint = unit.webhooks.endpoint(connection.id)
+    before = None if endpoint is None else endpoint.signing
+    if before is None or vault.is_newest(before):
+        return
+    try:
+        key = vault.open_box(before, connection, use=SIGNING_KEY)
+    except InvalidInput:
+        return  # the ring here lacks it: the account's key works all the same, and events say so when they come
+    after = vault.seal(
+        key,
+        installation=before.installation,
+        connection_id=connection.id,
+        provider=connection.provider,
+        base_url=connection.base_url,
+        use=SIGNING_KEY,
+    )
+    unit.webhooks.reseal(connection.id, before, after)
 
 
 def _restart(unit: Unit, wiring: Wiring, connection: Connection) -> None:

@@ -23,7 +23,7 @@ from campaignbridge.domain.audience import Unusable
 from campaignbridge.domain.columns import Mapping
 from campaignbridge.domain.errors import InvalidInput, InvalidState, NotFound, Refusal
 from campaignbridge.flows.rows import Record
-from campaignbridge.flows.tables import Table
+from campaignbridge.flows.tables import Source
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.audiences import Known, NewContact, Progress
 from campaignbridge.store.unit import Unit
@@ -81,7 +81,7 @@ class _Batch:
 
 def import_contacts(
     wiring: Wiring,
-    table: Table,
+    table: Source,
     slug: str,
     *,
     rejects: Rejects,
@@ -89,7 +89,7 @@ def import_contacts(
     actor: Actor,
     batch_rows: int = BATCH,
 ) -> Imported:
-    """Import a file into an audience, from where an earlier run of the same file was stopped.
+    """Import a file or a query into an audience, a file from where an earlier run of it was stopped.
 
     `tell` hears of every batch that is in. Raises `import_in_progress` when another process imports the same file,
     and `nothing_imported` when no row named anybody.
@@ -110,7 +110,7 @@ def import_contacts(
     rejects.end()
     if progress.rows_read == progress.rejected:
         raise Refusal(
-            "The file has no row that names a person. Nothing was imported.",
+            "No row names a person. Nothing was imported.",
             code="nothing_imported",
             todo="Look at the preview and the rejects: delimiter, encoding, and which column has the addresses.",
             rows_read=progress.rows_read,
@@ -127,12 +127,13 @@ def import_contacts(
     )
 
 
-def _open(wiring: Wiring, table: Table, slug: str, actor: Actor) -> tuple[int, Progress]:
+def _open(wiring: Wiring, table: Source, slug: str, actor: Actor) -> tuple[int, Progress]:
     with wiring.store.unit() as unit:
         found = unit.audiences.get(slug)
         if found is None:
             raise no_audience(slug)
-        progress = unit.audiences.open_import(found["id"], fingerprint=table.fingerprint, actor=actor.name)
+        fingerprint = table.fingerprint or wiring.new_id("imp")
+        progress = unit.audiences.open_import(found["id"], fingerprint=fingerprint, actor=actor.name)
     return progress.import_id, progress
 
 

@@ -41,8 +41,8 @@ class RejectsFile:
         self._header = ["line", "reason", "detail", *mapping.names]
         if not os.access(self._source.absolute().parent, os.W_OK):
             raise InvalidInput(
-                "The folder of the file can't be written to, so rejected rows would have no place.",
-                todo="Copy the file to a folder of your own.",
+                "The folder can't be written to, so rejected rows would have no place.",
+                todo="Import from a folder of your own.",
             )
         if os.path.lexists(self._path):
             with self._open() as file:

@@ -7,11 +7,11 @@ import io
 import os
 import stat
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from campaignbridge.domain.audience import MAX_ATTRIBUTES
 from campaignbridge.domain.columns import Mapping, is_header, mapping_of, names_of
@@ -32,13 +32,20 @@ _ENCODINGS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What the operator says about a file; the rest is found out."""
+    """What the operator says about a file or a query; the rest is found out."""
 
     encoding: str | None = None
     delimiter: str | None = None
     email: str | None = None
     locale: str | None = None
     zone: str | None = None
+
+    @property
+    def of_text(self) -> str | None:
+        """What was said that only a text file has, in a word; None where nothing was."""
+        return (
+            "encoding" if self.encoding is not None else "delimiter" if self.delimiter is not None else None
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +99,24 @@ class Rows:
                 "The file changed while it was read, or can't be read to its end.",
                 todo="Run the same command again when it is whole.",
             ) from None
+
+
+class Source(Protocol):
+    """Where contacts come from: a file or a query that was looked at."""
+
+    @property
+    def mapping(self) -> Mapping:
+        """What each column becomes."""
+        ...
+
+    @property
+    def fingerprint(self) -> str | None:
+        """What an unfinished import of the same rows is known by; None where their order may be another one."""
+        ...
+
+    def rows(self) -> AbstractContextManager[Rows]:
+        """Open it anew, at its first row."""
+        ...
 
 
 def look_at(path: str, choices: Choices) -> Table:

@@ -7,9 +7,9 @@ from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.connection import Connection, Secret
 from campaignbridge.domain.errors import Conflict, InvalidInput, InvalidState
 from campaignbridge.flows.connecting import find_connection
-from campaignbridge.flows.webhooks import SIGNING_KEY, hash_of
+from campaignbridge.flows.webhooks import hash_of
 from campaignbridge.flows.wiring import Wiring
-from campaignbridge.store.vault import Vault
+from campaignbridge.store.vault import SIGNING_KEY, Vault
 
 SECRET_LETTERS = 40  # of 36: more than 200 bits
 LONGEST_URL = 300

@@ -42,10 +42,9 @@ from campaignbridge.flows.webhook_people import (
 )
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.store.unit import Unit
-from campaignbridge.store.vault import Vault
+from campaignbridge.store.vault import SIGNING_KEY, Vault
 from campaignbridge.store.webhooks import Endpoint, Match, StoredEvent
 
-SIGNING_KEY = "webhook signing key"
 MOST_WAITING = 5_000  # of one connection, not looked at yet: more are refused, and the provider repeats them
 MOST_PARKED = 1_000  # of one connection, waiting for their campaign: the oldest are given up
 MOST_SETTLED = 20_000  # of one connection, kept to know a repeated one by

@@ -199,7 +199,7 @@ class Limited:
         return self._ask(
             lambda: self._inner.recipients(remote_id, kind, most=most, limit_ms=limit_ms),
             limit_ms,
-            urgent=True,
+            urgent=kind is RecipientKind.SENT,  # it proves a delivery; the others are lists for people
         )
 
     def find_segment(self, name: str, *, audience: str, limit_ms: int) -> Outcome[Listing[FoundSegment]]:

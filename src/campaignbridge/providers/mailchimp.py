@@ -35,6 +35,7 @@ from campaignbridge.domain.provider import (
     Sender,
 )
 from campaignbridge.providers import mailchimp_listings as listings
+from campaignbridge.providers import mailchimp_record as record
 from campaignbridge.providers import mailchimp_wire as wire
 from campaignbridge.providers.answers import (
     JsonObject,
@@ -257,16 +258,18 @@ class Mailchimp(SegmentCalls):
         return Ambiguous("unreadable", 200) if contacts is None else Accepted(contacts)
 
     def recipients(
-        self,
-        remote_id: str,
-        kind: RecipientKind,  # noqa: ARG002
-        *,
-        most: int,  # noqa: ARG002
-        limit_ms: int,  # noqa: ARG002
+        self, remote_id: str, kind: RecipientKind, *, most: int, limit_ms: int
     ) -> Outcome[Listing[Recipient]]:
-        """Refuse: what Mailchimp records of single people isn't read. Nobody is asked."""
-        assert wire.is_id(remote_id), "a remote id comes from Mailchimp"
-        return Refused("no_record", Category.MISSING)
+        """Read whom a campaign's record names; see `mailchimp_record`. Bounces take a page of each 1,000 mailed."""
+        if not wire.is_id(remote_id):
+            return NO_SUCH
+        left_ms = self._transport.countdown(limit_ms)
+
+        def ask(part: str, query: dict[str, str]) -> Outcome[JsonObject]:
+            answer = self._speech.get(f"/reports/{remote_id}/{part}", query, limit_ms=left_ms())
+            return self._speech.judge(answer, lambda body: body, reading=True)
+
+        return record.read(kind, ask, most=most)
 
     def _listing(
         self, path: str, collection: listings.Collection[T], left_ms: Callable[[], int]

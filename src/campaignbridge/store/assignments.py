@@ -145,6 +145,10 @@ class Assignments:
         rows = self._tx.all("assignments.suppressed_since", wave_id=wave_id, most_literal=most)
         return [(row["contact_id"], row["email"]) for row in rows]
 
+    def refused(self, wave_id: str, *, most: int) -> list[Row]:
+        """Return whom the provider refused of a wave: `email` and its `code`."""
+        return self._tx.all("assignments.refused", wave_id=wave_id, most_literal=most)
+
     def _each(self, name: str, wave_id: str, contacts: Iterable[int], **more: object) -> None:
         rows = [{"wave_id": wave_id, "contact_id": one, **more} for one in sorted(contacts)]
         if rows:

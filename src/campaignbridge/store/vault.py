@@ -19,6 +19,7 @@ from campaignbridge.domain.connection import Connection, Sealed, Secret
 from campaignbridge.domain.errors import InvalidInput
 
 CONNECTION_KEY = "connection key"
+SIGNING_KEY = "webhook signing key"
 KEY_BYTES = 32
 NONCE_BYTES = 12
 MAX_RING = 20

@@ -99,6 +99,19 @@ class Webhooks:
             == 1
         )
 
+    def reseal(self, connection_id: str, before: Sealed, after: Sealed) -> bool:
+        """Keep the same signing key under another key of the ring; False when it was replaced meanwhile."""
+        return (
+            self._tx.run(
+                "webhooks.reseal",
+                connection_id=connection_id,
+                key_id=after.key_id,
+                sealed=after.box,
+                sealed_before=before.box,
+            )
+            == 1
+        )
+
     def heard(self, connection_id: str) -> None:
         """Note that something came, for people."""
         self._tx.run("webhooks.heard", connection_id=connection_id)

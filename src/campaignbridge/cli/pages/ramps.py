@@ -15,7 +15,7 @@ PAGES: dict[str, Page] = {
         "More bounced or complained than the threshold allows, in one wave or in the ramp as a whole.",
         "Nothing. Figures are still read; better ones later don't reopen the gate.",
         (
-            "Find out why: the addresses of the worst domain, the last import, the content.",
+            "Find out why: the worst domain (events list --ramp NAME), the last import, the content.",
             "ramps clear-gate NAME --reason TEXT goes on in spite of these figures. It mails nobody.",
             "Then ramps resume NAME --reason TEXT; or ramps abort NAME --reason TEXT ends it for good.",
         ),

@@ -71,6 +71,14 @@ PAGES: dict[str, Page] = {
         "Workers keep trying. What the provider was asked for before goes on there and is read later.",
         ("Repeat the command in a little while.", "See that the database runs and the disk has room."),
     ),
+    "source_unreachable": Page(
+        "The database that contacts are imported from does not answer, refuses the login, is busy, or went away.",
+        "Whoever came in before that stays in.",
+        (
+            "See that it runs and lets you in: host, name and user in --from, the password in PGPASSWORD.",
+            "Then run the same command again: it reads the query from its first row, and nobody comes in twice.",
+        ),
+    ),
     "rate_limited": Page(
         "Too many requests in a short time.",
         NOTHING,

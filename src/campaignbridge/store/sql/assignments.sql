@@ -111,6 +111,14 @@ WHERE a.wave_id = :wave_id AND a.status IN ('assigned', 'in_segment') AND a.cont
 ORDER BY a.contact_id
 LIMIT :most_literal
 
+-- name: refused
+-- Whom the provider took into no segment, in the order of the wave's own key; an erased person is nobody any more.
+SELECT c.email, a.code
+FROM assignments a JOIN contacts c ON c.id = a.contact_id
+WHERE a.wave_id = :wave_id AND a.status = 'refused' AND c.erased_at IS NULL
+ORDER BY a.contact_id
+LIMIT :most_literal
+
 -- name: suppressed_since
 -- Who was suppressed since the pick and still is in the segment: from the wave's people into the short list.
 SELECT a.contact_id, c.email

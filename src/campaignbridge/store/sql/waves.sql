@@ -2,11 +2,11 @@
 -- Before any side effect: the ramp is active, its current tier is the one that was expected, no wave is open. Two
 -- unique indexes stand behind it. Zero rows: somebody else claimed, or something changed.
 INSERT INTO waves (id, ramp_id, tier, label, run_id, step, requested, since, opened_at, activity_at)
-SELECT :id, r.id, :tier, :label, :run_id, 'picking', :requested, r.created_at, now_ms(), now_ms()
+SELECT :id, r.id, CAST(:tier AS bigint), :label, :run_id, 'picking', :requested, r.created_at, now_ms(), now_ms()
 FROM ramps r
 WHERE r.id = :ramp_id AND r.ended IS NULL AND r.paused_at IS NULL AND r.gate_tripped_at IS NULL
     AND r.needs_operator IS NULL
-    AND coalesce((SELECT max(w.tier) FROM waves w WHERE w.ramp_id = r.id AND w.closed = 'sent'), -1) = :tier - 1
+    AND coalesce((SELECT max(w.tier) FROM waves w WHERE w.ramp_id = r.id AND w.closed = 'sent'), -1) = CAST(:tier AS bigint) - 1
     AND NOT EXISTS (SELECT 1 FROM waves w WHERE w.ramp_id = r.id AND w.closed IS NULL)
 ON CONFLICT DO NOTHING
 

@@ -21,6 +21,11 @@ WHERE e.connection_id = :connection_id
 UPDATE webhook_endpoints SET signing_key_id = :key_id, signing_sealed = :sealed
 WHERE connection_id = :connection_id AND secret_hash = :secret_hash
 
+-- name: reseal
+-- The same key under a newer key of the ring, unless it was replaced meanwhile.
+UPDATE webhook_endpoints SET signing_key_id = :key_id, signing_sealed = :sealed
+WHERE connection_id = :connection_id AND signing_sealed = :sealed_before
+
 -- name: heard
 -- For people, so at most once a minute: not one write for each event.
 UPDATE webhook_endpoints SET heard_at = now_ms()
