@@ -30,3 +30,11 @@ def unstoppable(unit: Unit, ramp: Ramp) -> Stopped:
         if campaign.state in (State.SENDING, State.SCHEDULED):
             return Stopped(wave.label, people, campaign.scheduled_for)
     return Stopped()
+
+
+def hold_deliveries(unit: Unit, ramp: Ramp) -> None:
+    """Keep the ramp and its open wave's campaign until the transaction ends: no request is settled meanwhile."""
+    for wave in unit.waves.of_ramp(ramp.id):
+        if wave.closed is None and wave.campaign_id is not None:
+            unit.campaigns.hold(wave.campaign_id)
+    unit.ramps.hold(ramp.id)

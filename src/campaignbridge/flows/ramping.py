@@ -20,7 +20,7 @@ from campaignbridge.domain.ramp import Facts, Plan, Ramp, Wave, label_of, requir
 from campaignbridge.domain.recurring import Cron
 from campaignbridge.domain.when import require_zone
 from campaignbridge.flows.connecting import find_connection
-from campaignbridge.flows.leaving import Stopped, unstoppable
+from campaignbridge.flows.leaving import Stopped, hold_deliveries, unstoppable
 from campaignbridge.flows.retiring import require_unsendable
 from campaignbridge.flows.stepping import queue_tick, wake_open_wave
 from campaignbridge.flows.wiring import Wiring
@@ -222,6 +222,7 @@ def abort(wiring: Wiring, ref: str, *, actor: Actor, reason: str) -> Stopped:
     written_off: list[Wave] = []
 
     def end(unit: Unit, ramp: Ramp) -> bool:
+        hold_deliveries(unit, ramp)
         if not unit.ramps.end(ramp.id, "aborted"):
             return False
         for wave in unit.waves.of_ramp(ramp.id):

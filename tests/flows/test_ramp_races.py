@@ -1,0 +1,67 @@
+"""Commands that meet a request of their wave just then: what it came to decides, and neither is lost."""
+
+import pytest
+
+from campaignbridge.domain.ramp import Closed
+from campaignbridge.flows import ramping
+from campaignbridge.store.unit import Store
+from support.meeting import Meeting
+from support.ramps import WHY, WORLDS
+from support.world import DANA
+
+pytest_plugins = ["support.stores", "support.world", "support.resend", "support.ramps"]
+
+
+@pytest.fixture(params=WORLDS)
+def big(request, postgres_home, tmp_path):
+    """Return a ramp at each provider, on PostgreSQL, where transactions overlap."""
+    yield from WORLDS[request.param](postgres_home, tmp_path)
+
+
+def unknown(ramp):
+    """Have a send be in doubt that did not take effect."""
+    ramp.people(300)
+    ramp.init()
+    ramp.started("looked")
+    ramp.world.fault("send", "refuse_5xx")
+    ramp.world.step()
+    assert ramp.world.state(ramp.campaign()) == "unknown"
+
+
+def aborting(ramp, bridge):
+    return ramping.abort(bridge.wiring, "winter", actor=DANA, reason=WHY)
+
+
+@pytest.mark.postgres
+def test_an_abort_while_a_send_is_settled_as_not_gone_ends_its_wave(big):
+    unknown(big)
+    other = big.world.process()
+    meeting = Meeting(big.world.home, "campaigns.settle", lambda: aborting(big, other))
+    big.world.run(hours=1, bridge=big.world.process(store=Store(meeting)))
+    meeting.done()
+    big.work()
+    (wave,) = big.waves()
+    assert wave.closed is Closed.DISCARDED, big.log()
+
+
+@pytest.mark.postgres
+def test_a_send_that_is_settled_as_not_gone_while_its_ramp_is_aborted_ends_its_wave(big):
+    unknown(big)
+    other = big.world.process()
+    meeting = Meeting(big.world.home, "waves.discard", lambda: big.world.run(hours=1, bridge=other))
+    aborting(big, big.world.process(store=Store(meeting)))
+    meeting.done()
+    big.work()
+    (wave,) = big.waves()
+    assert wave.closed is Closed.DISCARDED, big.log()
+
+
+@pytest.mark.postgres
+def test_without_its_campaigns_row_held_an_abort_leaves_its_wave_open(big):
+    home = big.world.home
+    unknown(big)
+    careless = big.world.process(store=home.mutant("campaigns.hold", "id = :id", "id = :id AND 1 = 0"))
+    meeting = Meeting(home, "campaigns.settle", lambda: aborting(big, careless))
+    big.world.run(hours=1, bridge=big.world.process(store=Store(meeting)))
+    meeting.done()
+    assert big.waves()[0].closed is None
