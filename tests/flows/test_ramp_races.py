@@ -3,11 +3,11 @@
 import pytest
 
 from campaignbridge.domain.ramp import Closed
-from campaignbridge.flows import ramping
+from campaignbridge.flows import ramp_recovery, ramping
 from campaignbridge.store.unit import Store
 from support.meeting import Meeting
 from support.ramps import WHY, WORLDS
-from support.world import DANA
+from support.world import DANA, refused
 
 pytest_plugins = ["support.stores", "support.world", "support.resend", "support.ramps"]
 
@@ -65,3 +65,40 @@ def test_without_its_campaigns_row_held_an_abort_leaves_its_wave_open(big):
     big.world.run(hours=1, bridge=big.world.process(store=Store(meeting)))
     meeting.done()
     assert big.waves()[0].closed is None
+
+
+def looking(ramp, last, what):
+    """Return a process to which something happens right after the last statement of its look."""
+    meeting = Meeting(ramp.world.home, last, what)
+    return meeting, ramp.world.process(store=Store(meeting))
+
+
+def test_a_wave_that_got_a_draft_since_it_was_looked_at_is_not_written_off(ramp):
+    ramp.people(300)
+    ramp.init()
+    ramp.started("verified")
+    other, aim = ramp.world.process(), ramp.aim()
+    meeting, bridge = looking(ramp, "waves.of_ramp", lambda: ramp.world.step(bridge=other))
+    with refused("conflict"):
+        ramp_recovery.discard(bridge.wiring, "winter", aim, actor=DANA, return_contacts=True)
+    meeting.done()
+    assert ramp.opened().campaign_id is not None
+    ramp.work()
+    assert ramp.waves()[0].closed is Closed.SENT, ramp.log()
+    assert ramp.nobody_twice() == 100
+
+
+def test_a_call_for_an_operator_that_came_after_the_look_is_not_answered_by_a_resume(ramp):
+    ramp.people(300)
+    ramp.init()
+    ramp.started("looked")
+    ramp.world.fault("send", "accept_then_drop")
+    other, aim = ramp.world.process(), ramp.aim()
+    meeting, bridge = looking(ramp, "campaigns.get", lambda: ramp.world.step(bridge=other))
+    with refused("conflict"):
+        ramp_recovery.resume_wave(bridge.wiring, "winter", aim, actor=DANA)
+    meeting.done()
+    assert ramp.ramp().facts.needs_operator == "send_unconfirmed"
+    ramp.work()
+    assert ramp.waves()[0].closed is Closed.SENT, ramp.log()
+    assert ramp.nobody_twice() == 100

@@ -9,9 +9,9 @@ from campaignbridge.domain.need import RAMPS
 from campaignbridge.domain.notice import of_need
 from campaignbridge.domain.ramp import Closed, Run
 from campaignbridge.flows import ramp_recovery, ramp_views, ramping
+from campaignbridge.flows.aiming import Aim
 from campaignbridge.flows.people import why
 from campaignbridge.flows.ramp_advice import Draft
-from campaignbridge.flows.ramp_recovery import Aim
 from campaignbridge.store.unit import Store
 from support.ramps import WHY
 from support.world import DANA, Costs, refused
@@ -335,7 +335,39 @@ def test_an_aborted_ramp_ends_its_wave_when_its_send_is_settled_as_not_gone(ramp
     ramp.work(hours=3)
     assert ramp.waves()[0].closed is Closed.DISCARDED
     view = status(ramp)
-    assert (view.state, view.advice.command) == ("aborted", None)
+    assert (view.state, view.advice.command) == ("aborted", 'ramps abort winter --reason "..."')
+    assert view.known.left[0]["remote_id"] in view.advice.first
+    gone(ramp, view.known.left[0]["remote_id"])
+    do(ramp, view.advice.command)
+    assert status(ramp).advice.command is None
+    assert ramp.nobody_twice() == 0
+
+
+def gone(ramp, draft: str) -> None:
+    """Delete a draft as a person does where the provider has no way to make one unsendable."""
+    if ramp.container:
+        ramp.world.by_hand("DELETE", f"/campaigns/{draft}")
+
+
+def test_an_abort_that_could_not_make_its_draft_unsendable_names_it_until_it_is(ramp):
+    started(ramp)
+    steps(ramp, "looked")
+    ramp.world.fault("inspect", "refuse_5xx", times=None)
+    stopped = ramping.abort(ramp.wiring, "winter", actor=DANA, reason=WHY)
+    assert stopped.left == (ramp.world.remote_id(ramp.campaign()),)
+    assert ramp.log()[-1] == "draft_left"
+    with refused("provider_failed"):
+        ramping.abort(ramp.wiring, "winter", actor=DANA, reason=WHY)
+    ramp.world.sandbox.faults.clear()
+    if ramp.container:
+        with refused("invalid_state"):
+            ramping.abort(ramp.wiring, "winter", actor=DANA, reason=WHY)
+    gone(ramp, stopped.left[0])
+    do(ramp, status(ramp).advice.command)
+    assert status(ramp).advice.command is None
+    assert ramp.log()[-1] == "draft_retired"
+    with refused("invalid_state"):
+        ramping.abort(ramp.wiring, "winter", actor=DANA, reason=WHY)
     assert ramp.nobody_twice() == 0
 
 

@@ -1,5 +1,6 @@
 """Ramps with one guard removed, each with the schedule that shows what the guard is for."""
 
+from contextlib import nullcontext
 from typing import Any
 
 from campaignbridge.domain.campaign import State
@@ -144,6 +145,11 @@ def ramp_mutants() -> list[Mutant]:
                 (ramp_recovery, "AT_REST", frozenset(State)),
                 (ramp_recovery, "_require_settled", lambda *_: None),
                 (ramp_recovery, "require_unsendable", lambda *_: None),
+                (
+                    ramp_recovery,
+                    "holding_delivery",
+                    lambda _wiring, looked, _actor: nullcontext((looked, None)),
+                ),
             ),
             {**_without("waves.discard", _RESTS), **_without("assignments.release_all", _NEVER_ASKED)},
         ),

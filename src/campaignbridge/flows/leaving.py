@@ -15,6 +15,7 @@ class Stopped:
     wave: str | None = None  # the label of a wave whose delivery was asked for
     people: int = 0
     until: int | None = None  # from then on nothing of it can leave any more, by our reckoning
+    left: tuple[str, ...] = ()  # drafts of written-off waves that a person could still send at the provider
 
 
 def unstoppable(unit: Unit, ramp: Ramp) -> Stopped:

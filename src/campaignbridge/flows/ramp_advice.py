@@ -66,6 +66,9 @@ class Situation:
     job_at: int | None = None  # when the next step, or else the next tick, is due
     retires: bool = True  # the provider can make a draft unsendable
     draft: Draft | None = None  # None: nobody has read it
+    left: tuple[str, str] | None = (
+        None  # of a wave that was written off: its label, and a draft that could be sent
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +128,12 @@ def _settle(at: Situation, delivery: Delivery) -> Advice:
 
 
 def _ended(at: Situation) -> Advice:
+    if at.wave is None and at.left is not None:
+        label, draft = at.left
+        command = f'ramps abort {at.slug} --reason "..."'
+        effect = f"It makes the draft of {label} unsendable, or reads that it is gone, and mails nobody."
+        first = f"Delete the draft {draft} in the provider's own pages, if it is still there."
+        return Advice(command, effect, first=first)
     if at.wave is None:
         return Advice(None, "Nothing has to be done: it has ended.")
     return _write_off(at, f"{at.wave.label} has not gone, and can't any more: its ramp has ended.")
