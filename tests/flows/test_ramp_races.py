@@ -102,3 +102,22 @@ def test_a_call_for_an_operator_that_came_after_the_look_is_not_answered_by_a_re
     ramp.work()
     assert ramp.waves()[0].closed is Closed.SENT, ramp.log()
     assert ramp.nobody_twice() == 100
+
+
+@pytest.mark.postgres
+def test_two_ramps_that_pick_at_once_and_exclude_each_other_pick_nobody_twice(big):
+    big.people(150)
+    big.people(150, slug="others")
+    big.init("summer", tiers=(150,), audience="others")
+    big.init(tiers=(100,), exclude_ramps=("summer",))
+    assert big.tick("summer") == big.tick() == "wave_claimed"
+    other = big.world.process()
+    meeting = Meeting(big.world.home, "assignments.pick", lambda: big.world.step(bridge=other))
+    big.world.step(bridge=big.world.process(store=Store(meeting)))
+    meeting.done()
+    big.work()
+    rows = big.world.home.rows(
+        "SELECT c.identity FROM assignments a JOIN contacts c ON c.id = a.contact_id"
+        " GROUP BY c.identity HAVING count(*) > 1"
+    )
+    assert rows == []

@@ -79,6 +79,8 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
             )
         for one in excluded:
             unit.ramps.exclude(ramp.id, one.id)
+            if one.facts.ended is None:  # it still picks, and must leave out whom this one mails
+                unit.ramps.exclude(one.id, ramp.id)
         _add_previous(wiring, unit, ramp, new)
         unit.ramps.log(ramp.id, "set_up", actor=actor.name, tiers=list(new.plan.tiers))
         unit.events.add("ramp_set_up", campaign_id=None, actor=actor.name, ramp=ramp.slug)

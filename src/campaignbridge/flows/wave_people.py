@@ -49,7 +49,7 @@ LAG_MS = 30_000
 def pick(going: WaveRun) -> JobOutcome:
     """Assign the next people, in one statement; too few of them need a person before anything exists elsewhere."""
     ramp, wave = going.ramp, going.wave
-    with going.writing() as unit:
+    with going.writing(picks=True) as unit:
         picked = unit.assignments.pick(ramp, wave, start=place_of(ramp.seed), most=wave.requested)
         if not picked:
             if not unit.waves.discard(wave):

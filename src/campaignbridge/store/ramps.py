@@ -47,6 +47,12 @@ class Ramps:
         """Leave out whom another ramp mailed or holds."""
         self._tx.run("ramps.exclude", ramp_id=ramp_id, excluded_id=excluded_id)
 
+    def hold_with_excluded(self, ramp_id: str) -> None:
+        """Keep a ramp and those that it leaves out, always in the same order: of two that pick at once, one waits."""
+        excluded = self._tx.all("ramps.excluded", ramp_id=ramp_id)
+        for one in sorted({ramp_id, *(row["excluded_id"] for row in excluded)}):
+            self.hold(one)
+
     def get(self, ref: str) -> Ramp:
         """Return the ramp with this id or slug; raise `NotFound`."""
         row = self._tx.one("ramps.find", ref=ref)
