@@ -1,9 +1,13 @@
 """A store that goes back in time: nobody is mailed twice, whatever it has forgotten."""
 
+from dataclasses import replace
+
 import pytest
 
 from campaignbridge.domain.ramp import Closed
+from campaignbridge.flows import ramp_recovery
 from support.ramps import Backup
+from support.world import DANA
 
 pytest_plugins = ["support.stores", "support.world", "support.resend", "support.ramps"]
 STEPS = ["picking", "picked", "segment_created", "pushed", "verified", "draft_ready", "looked"]
@@ -52,3 +56,26 @@ def test_a_store_from_any_step_of_the_wave_mails_nobody_twice(lite, tmp_path, st
     lite.world.later(hours=24)
     lite.wave()
     assert lite.nobody_twice() == 250
+
+
+def test_a_wave_that_went_to_nobody_knows_whom_stops_for_a_person(one, tmp_path):
+    one.people(300)
+    one.init(tiers=(100, 150))
+    backup = Backup(one.world, tmp_path / "before.db")
+    one.wave()
+    mailed = one.inside(one.waves()[0].segment_id)
+    remote_id = one.world.remote_id(one.campaign())
+    one.world.later(hours=25)
+    backup.restore()
+    there = one.world.sandbox.world._campaigns
+    there[remote_id] = replace(there[remote_id], segment_opts=None)  # its segment was deleted there
+    one.wave()
+    assert one.opened().failed == "went_to_unknown", one.log()
+    assert one.world.sends() == 1
+    assert (
+        "--manual-finished --broadcast-id"
+        in one.world.bridge.ramp_status("winter", actor=DANA).advice.command
+    )
+    ramp_recovery.finish_by_hand(one.wiring, "winter", one.aim(), actor=DANA, broadcast_id=remote_id)
+    assert one.waves()[0].closed is Closed.SENT
+    assert len(mailed) == one.waves()[0].verified == 100

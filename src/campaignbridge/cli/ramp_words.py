@@ -28,6 +28,8 @@ FAILED = {
     "pool_drained": "far fewer people were found than it should mail",
     "too_many_refused": "the provider refused too many of its people",
     "nobody_in_segment": "the provider's member list has nobody of it whom it would mail",
+    "nobody_left": "nobody of it is left whom it could mail",
+    "went_to_unknown": "the provider shows that it went already, but not to whom",
     "strangers_in_segment": "people are in its segment who don't belong to it",
     "send_refused": "the provider refused the send, and nothing was sent",
     "campaign_cancelled": "its campaign was cancelled",

@@ -16,7 +16,9 @@ from campaignbridge.domain.need import COMMANDS, READ
 from campaignbridge.domain.provider import RemoteStatus
 from campaignbridge.domain.ramp import IDLE_MS, Facts, Wave
 
-AGAIN_IS_VAIN = frozenset({"too_many_refused", "nobody_in_segment", "campaign_cancelled", "campaign_failed"})
+AGAIN_IS_VAIN = frozenset(
+    {"too_many_refused", "nobody_in_segment", "nobody_left", "campaign_cancelled", "campaign_failed"}
+)
 WENT = frozenset({RemoteStatus.SCHEDULED, RemoteStatus.SENDING, RemoteStatus.SENT, RemoteStatus.CANCELLING})
 LATE_MS = 5 * 60_000  # a job that is due for so long has no worker
 
@@ -156,6 +158,9 @@ def _recover(at: Situation, wave: Wave) -> Advice:
         effect = f"{wave.label} may mail {wave.picked:,} people, instead of {wave.requested:,}."
         return Advice(command, effect, wave.picked)
     delivery = at.delivery
+    if wave.failed == "went_to_unknown" and delivery is None:
+        first = f"Find the campaign of {wave.label} in the provider's own pages: its id, and to whom it went."
+        return _went_by_hand(at, wave, first, named=" --broadcast-id ID")
     if delivery is not None and delivery.remote_id is not None and at.draft is None:
         return _look(at)
     if at.draft is Draft.UNREAD:
@@ -199,12 +204,12 @@ def _went(at: Situation, wave: Wave, delivery: Delivery) -> Advice:
     return _give_up(at, f"The provider shows {wave.label} as stopped, so it can't be written off alone.")
 
 
-def _went_by_hand(at: Situation, wave: Wave, first: str | None = None) -> Advice:
+def _went_by_hand(at: Situation, wave: Wave, first: str | None = None, *, named: str = "") -> Advice:
     people = people_of(wave)
     effect = (
         f"It records that {wave.label} went out, and mails nobody; its {people:,} people count as mailed."
     )
-    return Advice(f'ramps recover {at.slug} --manual-finished --reason "..."', effect, first=first)
+    return Advice(f'ramps recover {at.slug} --manual-finished{named} --reason "..."', effect, first=first)
 
 
 def _write_off(at: Situation, why: str) -> Advice:

@@ -27,6 +27,8 @@ LOOKS = 3  # of the campaign's watch, before a person is asked what became of th
 
 def make_draft(going: WaveRun) -> JobOutcome:
     """Make the campaign, then its draft at the provider; a lost create is settled by the campaign's watch."""
+    if not going.wave.verified or going.wave.segment_id in (None, going.container):
+        return going.fail("nobody_in_segment")  # what has no segment of its own would go to everybody
     campaign_id = going.wave.campaign_id or _born(going)
     with going.wiring.store.reading() as unit:
         campaign = unit.campaigns.get(campaign_id).campaign

@@ -37,6 +37,7 @@ from campaignbridge.flows.refusals import not_reached, refused, unreadable
 from campaignbridge.flows.wave_run import Halt, WaveRun
 from campaignbridge.ports import Provider
 from campaignbridge.store.assignments import TOP, Assigned, Candidate
+from campaignbridge.store.unit import Unit
 
 T = TypeVar("T")
 PUSH_LIMIT_MS = 60_000
@@ -87,9 +88,11 @@ def make_segment(going: WaveRun) -> JobOutcome:
     since = min([going.wave.since, *born])
     went = _segment_that_went(going, provider, since)
     if went is not None:
-        return _adopt(going, provider, went, since=since, went=True)
+        return _adopt_mailed(going, provider, went, since=since)
+    if not _anybody(going):
+        return going.fail("nobody_left")
     if found.items:
-        return _adopt(going, provider, found.items[0].ref, since=since, went=False)
+        return _adopt_found(going, provider, found.items[0].ref, since=since)
     line = provider.dial(limit_ms=DIAL_LIMIT_MS)
     if isinstance(line, Refused):
         raise not_reached(provider, line)
@@ -107,8 +110,18 @@ def make_segment(going: WaveRun) -> JobOutcome:
     return going.go_on()
 
 
+def _anybody(going: WaveRun) -> bool:
+    """Say whether anybody is to be put into the segment: nothing is made for a wave of nobody."""
+    with going.wiring.store.reading() as unit:
+        counts = unit.assignments.counts(going.wave.id)
+    return counts.get("assigned", 0) + counts.get("in_segment", 0) > 0
+
+
 def _segment_that_went(going: WaveRun, provider: Provider, since: int) -> str | None:
-    """Return the segment of a campaign of this very wave that is more than a draft at the provider."""
+    """Return the segment of a campaign of this very wave that is more than a draft at the provider.
+
+    Empty where the provider doesn't say to which segment it went.
+    """
     with going.wiring.store.reading() as unit:
         installation = unit.installation()
     assert installation is not None, "a store that is in use has its installation"
@@ -124,33 +137,52 @@ def _segment_that_went(going: WaveRun, provider: Provider, since: int) -> str | 
     first = best(tuple(one for one in listed.found if one.status is not RemoteStatus.DRAFT))
     if first is None:
         return None
-    return _value(provider, provider.inspect(first.remote_id, limit_ms=READ_LIMIT_MS)).audience
+    audience = _value(provider, provider.inspect(first.remote_id, limit_ms=READ_LIMIT_MS)).audience
+    list_ref, _, number = audience.rpartition(":")  # a whole list, and what somebody narrowed, is no segment
+    return audience if list_ref == going.container and (not list_ref or number.isdigit()) else ""
 
 
-def _adopt(going: WaveRun, provider: Provider, segment: str, *, since: int, went: bool) -> JobOutcome:
-    """Take over a segment that is there already: whoever is in it is this wave's, whatever was picked.
+def _adopt_mailed(going: WaveRun, provider: Provider, segment: str, *, since: int) -> JobOutcome:
+    """Take over the segment of this wave's campaign that went: whoever is in it was mailed, whatever was picked.
 
-    If it went, nobody else is; its campaign is found, and adopted as what it is, by the handoff.
+    Nobody else is the wave's; its campaign is found, and adopted as what it is, by the handoff.
     """
+    if not segment:
+        return going.fail("went_to_unknown")
     members = _members(provider, segment)
     identities = [_identity(member) for member in members]
     with going.writing() as unit:
         if not unit.waves.keep_segment(going.run, segment, since=since):
             raise Halt
         unit.assignments.adopt(going.ramp, going.wave, identities)
-        if went:
-            there = set(identities)
-            others = [
-                one.contact_id for one in unit.assignments.members(going.wave.id) if one.identity not in there
-            ]
-            unit.assignments.release(going.wave.id, others, code="not_in_segment")
-            going.advance(unit, Step.VERIFIED, verified=max(1, len(members)))
-        else:
-            going.advance(unit, Step.SEGMENT_CREATED)
-        unit.ramps.log(
-            going.ramp.id, "segment_adopted", wave_id=going.wave.id, members=len(members), went=went
-        )
+        there = set(identities)
+        others = [
+            one.contact_id for one in unit.assignments.members(going.wave.id) if one.identity not in there
+        ]
+        unit.assignments.release(going.wave.id, others, code="not_in_segment")
+        going.advance(unit, Step.VERIFIED, verified=max(1, len(members)))
+        _note_adopted(going, unit, len(members), went=True)
     return going.go_on()
+
+
+def _adopt_found(going: WaveRun, provider: Provider, segment: str, *, since: int) -> JobOutcome:
+    """Take over a segment of the wave's name that is there already; whoever is in it must have been picked for it.
+
+    Others were put there by somebody, or by an older wave of this name: a person decides before any of it goes on.
+    """
+    there = {_identity(member) for member in _members(provider, segment)}
+    with going.writing() as unit:
+        if not unit.waves.keep_segment(going.run, segment, since=since):
+            raise Halt
+        strangers = there - {one.identity for one in unit.assignments.members(going.wave.id)}
+        going.advance(unit, Step.SEGMENT_CREATED)
+        _note_adopted(going, unit, len(there), went=False, strangers=len(strangers))
+    return going.fail("strangers_in_segment") if strangers else going.go_on()
+
+
+def _note_adopted(going: WaveRun, unit: Unit, members: int, *, went: bool, strangers: int = 0) -> None:
+    facts = {"members": members, "went": went, "strangers": strangers}
+    unit.ramps.log(going.ramp.id, "segment_adopted", wave_id=going.wave.id, actor=None, **facts)
 
 
 def push(going: WaveRun) -> JobOutcome:

@@ -83,11 +83,27 @@ PAGES: dict[str, Page] = {
         HELD,
         ("See whether these people have unsubscribed or were cleaned there.", STATUS, WRITE_OFF),
     ),
-    "strangers_in_segment": Page(
-        "People are in the wave's segment who don't belong to it, and taking them out didn't help.",
+    "nobody_left": Page(
+        "Everybody who was picked for the wave was suppressed or erased since, or given back. Nothing was made there.",
+        HELD,
+        (STATUS, WRITE_OFF),
+    ),
+    "went_to_unknown": Page(
+        "The provider has a campaign of this very wave that went, and doesn't show the segment that it went to. So the "
+        "store was put back to an earlier day, or somebody changed it there.",
         HELD,
         (
-            "Look for what adds them there: an automation, or a person.",
+            "Find out at the provider to whom it went, and how many.",
+            "ramps recover NAME --manual-finished --broadcast-id ID records that it went: its people count as mailed.",
+            "If it went to others, suppress them or abort the ramp before anybody is mailed twice.",
+        ),
+    ),
+    "strangers_in_segment": Page(
+        "People are in the wave's segment who don't belong to it: they were there when it was found, or taking them "
+        "out didn't help.",
+        HELD,
+        (
+            "Look for what adds them there: an automation, a person, or an older wave of this name.",
             "ramps resume-wave NAME compares the lists again, and takes them out again.",
             WRITE_OFF,
         ),
