@@ -68,6 +68,7 @@ class Situation:
     job_at: int | None = None  # when the next step, or else the next tick, is due
     retires: bool = True  # the provider can make a draft unsendable
     draft: Draft | None = None  # None: nobody has read it
+    underfilled: bool = False  # far fewer were picked than the open wave should mail, and nobody agreed yet
     left: tuple[str, str] | None = (
         None  # of a wave that was written off: its label, and a draft that could be sent
     )
@@ -153,7 +154,7 @@ def _operator(at: Situation) -> Advice:
 
 
 def _recover(at: Situation, wave: Wave) -> Advice:
-    if wave.failed == "pool_drained" and at.delivery is None:  # before anything exists at the provider
+    if at.underfilled:
         command = f'ramps resume-wave {at.slug} --accept-underfilled --reason "..."'
         effect = f"{wave.label} may mail {wave.picked:,} people, instead of {wave.requested:,}."
         return Advice(command, effect, wave.picked)

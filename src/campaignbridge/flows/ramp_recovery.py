@@ -19,7 +19,6 @@ from campaignbridge.domain.provider import (
     Refused,
     RemoteStatus,
 )
-from campaignbridge.domain.ramp import Ramp, Step, Wave
 from campaignbridge.flows.aiming import (
     Aim,
     Looked,
@@ -258,7 +257,7 @@ def resume_wave(
     require_reason(aim.reason)
     looked = look_at(wiring, ref, aim)
     ramp, wave, dossier = looked.ramp, looked.wave, looked.dossier
-    if _is_underfilled(ramp, wave) and not accept_underfilled:
+    if ramp.plan.awaits_consent(wave) and not accept_underfilled:
         raise InvalidState(
             f"Only {wave.picked:,} of {wave.requested:,} people were found for {wave.label}.",
             todo=f"Add --accept-underfilled to mail them all the same, or: ramps abort {ramp.slug}",
@@ -278,13 +277,6 @@ def resume_wave(
             raise changed(ramp)
         done(unit, looked, (actor, aim), "wave_resumed")
         queue_step(wiring, unit, wave.id, fresh)
-
-
-def _is_underfilled(ramp: Ramp, wave: Wave) -> bool:
-    """Say whether far fewer were picked than asked for, and nobody has agreed to that; whatever became of the run."""
-    picked = wave.step is not Step.PICKING
-    few = ramp.plan.underfilled(requested=wave.requested, picked=wave.picked)
-    return picked and few and wave.underfilled_by is None
 
 
 def _require_settled(dossier: Dossier) -> None:

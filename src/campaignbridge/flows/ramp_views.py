@@ -233,6 +233,7 @@ def _situation(known: Known, there: There | None, *, delegated: bool) -> Situati
         job_at=job["run_at"] if job else None,
         retires=there.retires if there else True,
         draft=there.draft if there else None,
+        underfilled=known.opened is not None and ramp.plan.awaits_consent(known.opened),
         left=(known.left[0]["label"], known.left[0]["remote_id"]) if known.left else None,
     )
 
