@@ -19,6 +19,7 @@ from campaignbridge.domain.ramp import Facts, Plan, Ramp, Wave, label_of, requir
 from campaignbridge.domain.recurring import Cron
 from campaignbridge.domain.when import require_zone
 from campaignbridge.flows.connecting import find_connection
+from campaignbridge.flows.gating import end_missing
 from campaignbridge.flows.leaving import Stopped, hold_deliveries, unstoppable
 from campaignbridge.flows.leftovers import retire_leftovers
 from campaignbridge.flows.stepping import queue_tick, wake_open_wave
@@ -363,13 +364,7 @@ def waive(wiring: Wiring, ref: str, label: str, *, actor: Actor, reason: str) ->
             raise InvalidState(
                 f"{label} has not gone, so there is nothing to waive.", todo="Nothing has to be done."
             )
-        if ramp.facts.needs_operator == "stats_missing":
-            unit.ramps.operator_done(ramp.id, "stats_missing")
-            if any(one.closed is None and one.failed is not None for one in unit.waves.of_ramp(ramp.id)):
-                unit.ramps.need_operator(
-                    ramp.id, "wave_failed"
-                )  # it failed while the figures stood in its way
-            wake_open_wave(wiring, unit, ramp)
+        end_missing(wiring, unit, ramp)
         unit.ramps.log(ramp.id, "wave_waived", wave_id=wave.id, actor=actor.name, reason=reason)
         unit.events.add(
             "ramp_wave_waived", campaign_id=None, actor=actor.name, ramp=ramp.slug, wave=label, reason=reason

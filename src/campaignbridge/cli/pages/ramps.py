@@ -22,7 +22,7 @@ PAGES: dict[str, Page] = {
     ),
     "stats_missing": Page(
         "Three days after a wave went, there are fewer than 100 results to judge it by. No figures are not good news.",
-        "They are read at every tick. The next wave waits.",
+        "They are read at every tick, and the ramp goes on when they come. The next wave waits.",
         (
             "See that reports are on for the account, that the key may read them, and that webhooks arrive.",
             "If the provider's own pages look fine: ramps waive NAME WAVE --reason TEXT.",
