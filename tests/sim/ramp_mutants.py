@@ -63,7 +63,7 @@ def _tick_in_two(wiring: Any, ramp_id: str, *, actor: str | None = None) -> str:
 
 def _compare_by_count(going: WaveRun, provider: Any) -> Seen | JobOutcome:
     assert going.wave.segment_id is not None
-    members = wave_people._members(provider, going.wave.segment_id)
+    members = wave_people.members_of(provider, going.wave.segment_id)
     with going.wiring.store.reading() as unit:
         ours = unit.assignments.members(going.wave.id)
     if len(members) == len(ours):

@@ -30,6 +30,7 @@ FAILED = {
     "nobody_in_segment": "the provider's member list has nobody of it whom it would mail",
     "nobody_left": "nobody of it is left whom it could mail",
     "went_to_unknown": "the provider shows that it went already, but not to whom",
+    "forgotten_wave": "the provider shows another wave that went, and that the store has forgotten",
     "strangers_in_segment": "people are in its segment who don't belong to it",
     "send_refused": "the provider refused the send, and nothing was sent",
     "campaign_cancelled": "its campaign was cancelled",

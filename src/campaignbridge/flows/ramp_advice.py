@@ -17,7 +17,14 @@ from campaignbridge.domain.provider import RemoteStatus
 from campaignbridge.domain.ramp import IDLE_MS, Facts, Wave
 
 AGAIN_IS_VAIN = frozenset(
-    {"too_many_refused", "nobody_in_segment", "nobody_left", "campaign_cancelled", "campaign_failed"}
+    {
+        "too_many_refused",
+        "nobody_in_segment",
+        "nobody_left",
+        "forgotten_wave",
+        "campaign_cancelled",
+        "campaign_failed",
+    }
 )
 WENT = frozenset({RemoteStatus.SCHEDULED, RemoteStatus.SENDING, RemoteStatus.SENT, RemoteStatus.CANCELLING})
 LATE_MS = 5 * 60_000  # a job that is due for so long has no worker

@@ -98,6 +98,16 @@ PAGES: dict[str, Page] = {
             "If it went to others, suppress them or abort the ramp before anybody is mailed twice.",
         ),
     ),
+    "forgotten_wave": Page(
+        "The provider has a wave of this ramp that went and that the store doesn't know: it was put back to an earlier "
+        "day. People of the wave that is open may have been mailed by that one.",
+        HELD,
+        (
+            WRITE_OFF,
+            "The next wave finds the forgotten one, counts its people as mailed, and picks among the others.",
+            "If the provider no longer shows to whom it went, that one stops, too: ramps abort NAME ends the ramp.",
+        ),
+    ),
     "strangers_in_segment": Page(
         "People are in the wave's segment who don't belong to it: they were there when it was found, or taking them "
         "out didn't help.",
