@@ -171,7 +171,11 @@ class Reader(Protocol):
         ...
 
     def find_by_token(self, stem: str, *, since_ms: int, audience: str, limit_ms: int) -> Outcome[Search]:
-        """Find every remote campaign whose title carries `[{stem}.g<generation>]`, in any status."""
+        """Find every remote campaign whose title carries `[{stem}.g<generation>]`, in any status.
+
+        And those that have a part after the stem, `[{stem}.<part>.g<generation>]`, which is told: with the installation
+        as the stem they are all of its campaigns.
+        """
         ...
 
     def verify(self, *, limit_ms: int) -> Outcome[Account]:

@@ -156,6 +156,34 @@ def test_figures_that_never_come_call_for_an_operator_after_three_days_and_a_wai
     assert lite.nobody_twice() == 130
 
 
+def test_a_waiver_of_another_wave_does_not_answer_for_the_one_whose_figures_are_missing(one):
+    one.people(600)
+    one.init(tiers=(150, 160, 170))
+    one.wave()
+    one.next_day()
+    one.world.fault("report", "refuse_5xx", times=None)
+    one.world.later(hours=73)
+    assert one.tick() == "needs_operator"
+    ramping.waive(one.wiring, "winter", "wave-1", actor=DANA, reason=WHY)
+    assert one.ramp().facts.needs_operator == "stats_missing"
+    ramping.waive(one.wiring, "winter", "wave-2", actor=DANA, reason=WHY)
+    assert one.ramp().facts.active
+
+
+def test_figures_that_come_late_end_the_call_for_them_and_the_next_wave_goes(lite):
+    lite.people(600)
+    lite.init(tiers=(150, 160))
+    lite.wave()
+    lite.world.fault("report", "refuse_5xx", times=None)
+    lite.world.later(hours=73)
+    assert lite.tick() == "needs_operator"
+    assert lite.ramp().facts.needs_operator == "stats_missing"
+    lite.world.sandbox.faults.clear()
+    lite.wave()
+    assert [one.closed for one in lite.waves()] == [Closed.SENT, Closed.SENT], lite.log()
+    assert lite.nobody_twice() == 310
+
+
 def test_a_waiver_holds_until_a_count_is_a_quarter_worse(one):
     waived = Figures(1_000, 80, 8)
     assert judge(Figures(1_000, 100, 10), USUAL, waived=waived) is Verdict.WAIVED

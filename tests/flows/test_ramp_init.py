@@ -1,5 +1,7 @@
 """Setting a ramp up: what can't run, can't be judged, or would mail somebody twice is refused."""
 
+from datetime import UTC, datetime
+
 import pytest
 
 from campaignbridge.domain.actor import Actor
@@ -104,6 +106,57 @@ def test_after_a_ramp_that_mailed_somebody_a_new_one_must_say_what_it_means(lite
     assert lite.nobody_twice() == 300
 
 
+def test_a_wave_that_was_written_off_counts_while_its_draft_could_still_be_sent(lite):
+    lite.people(300)
+    lite.init()
+    lite.started("looked")
+    lite.world.fault("inspect", "refuse_5xx", times=None)
+    ramping.abort(lite.wiring, "winter", actor=DANA, reason=WHY)
+    lite.world.sandbox.faults.clear()
+    assert lite.waves()[0].closed is Closed.DISCARDED
+    with refused("invalid_input"):
+        lite.init("summer", tiers=(200,))
+    lite.init("summer", tiers=(200,), exclude_ramps=("winter",))
+    lite.world.send_by_hand(lite.campaign())
+    lite.wave("summer")
+    assert lite.nobody_twice() == 300
+    lite.world.reconcile(lite.campaign())
+    assert lite.waves()[0].closed is Closed.SENT_LATE
+
+
+def test_a_wave_whose_draft_is_proven_to_be_unsendable_does_not_count(lite):
+    lite.people(300)
+    lite.init()
+    lite.started("looked")
+    draft = lite.world.remote_id(lite.campaign())
+    if lite.container:
+        lite.world.by_hand("DELETE", f"/campaigns/{draft}")
+    assert ramping.abort(lite.wiring, "winter", actor=DANA, reason=WHY).left == ()
+    lite.init("summer", tiers=(300,))
+    lite.wave("summer")
+    assert lite.nobody_twice() == 300
+
+
+def test_a_wave_that_somebody_scheduled_at_the_provider_keeps_another_ramp_from_being_set_up(one):
+    one.people(300)
+    one.init()
+    one.started("looked")
+    ramping.pause(one.wiring, "winter", actor=DANA, reason=WHY)
+    at = datetime.fromtimestamp(one.world.slot() / 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    path = f"/campaigns/{one.world.remote_id(one.campaign())}/actions/schedule"
+    one.world.by_hand("POST", path, {"schedule_time": at})
+    one.world.reconcile(one.campaign())
+    assert one.world.state(one.campaign()) == "scheduled"
+    ramping.abort(one.wiring, "winter", actor=DANA, reason=WHY)
+    assert one.opened()
+    with refused("invalid_state"):
+        one.init("summer", tiers=(300,))
+    one.work()
+    assert one.waves()[0].closed is Closed.SENT
+    with refused("invalid_input"):
+        one.init("summer", tiers=(200,))
+
+
 def test_who_is_mailed_again_is_so_because_somebody_said_it(one):
     one.people(150)
     one.init(tiers=(100,))
@@ -125,6 +178,30 @@ def test_a_person_in_two_audiences_is_left_out_by_identity(ramp):
     ramp.wave("summer")
     assert ramp.waves("summer")[0].picked == 150
     assert ramp.nobody_twice() == 300
+
+
+def test_a_ramp_that_holds_people_of_an_audience_in_an_open_wave_is_named_by_the_next_one(one):
+    one.people(150)
+    one.people(200, slug="others", first=100)
+    one.init(tiers=(150,))
+    one.started("picked")
+    with refused("invalid_input"):
+        one.init("summer", tiers=(200,), audience="others")
+
+
+def test_ramps_of_which_one_excludes_the_other_leave_out_each_others_people(lite):
+    lite.people(200)
+    lite.people(200, slug="others", first=100)
+    lite.init(tiers=(20, 180), allow_small_tiers=True, min_fill_ppm=0, min_age_ms=0)
+    lite.wave()
+    ramping.waive(lite.wiring, "winter", "wave-1", actor=DANA, reason=WHY)
+    lite.init("summer", tiers=(200,), audience="others", exclude_ramps=("winter",))
+    lite.wave("summer")
+    lite.wave()
+    assert lite.waves()[1].picked == 200 - lite.waves("summer")[0].picked + 80, (
+        "each of 300 is in one of them"
+    )
+    assert lite.nobody_twice() == 300
 
 
 @pytest.mark.parametrize("step", ["picked", "pushed", "looked"])

@@ -5,7 +5,7 @@ import pytest
 from campaignbridge.domain.gate import Thresholds
 from campaignbridge.domain.ramp import Closed
 from campaignbridge.flows import ramp_recovery, ramping
-from campaignbridge.flows.ramp_recovery import Aim
+from campaignbridge.flows.aiming import Aim
 from campaignbridge.flows.resolving import Ruling, Verdict
 from support.ramps import WHY
 from support.world import DANA, refused
@@ -126,6 +126,19 @@ def test_a_wave_whose_draft_a_person_sent_is_not_written_off(lite):
     assert lite.opened()
 
 
+def test_a_drained_pool_is_agreed_to_whatever_became_of_the_run(lite):
+    lite.people(120)
+    lite.init(tiers=(300,))
+    lite.wave()
+    release(lite)
+    assert lite.opened().failed is None
+    with refused("invalid_state"):
+        lite.resume_wave()
+    lite.resume_wave(accept_underfilled=True)
+    lite.work()
+    assert lite.nobody_twice() == 120
+
+
 def test_clearing_a_failure_begins_anew_while_nothing_exists_elsewhere(lite):
     lite.people(120)
     lite.init(tiers=(300,))
@@ -224,6 +237,50 @@ def test_what_the_provider_shows_as_a_draft_is_not_finished_by_hand(lite):
     remote_id = lite.world.remote_id(lite.campaign())
     with refused("invalid_state"):
         finish(lite, broadcast_id=remote_id, sent_at=1_000, mailed=100)
+
+
+def test_a_draft_of_ours_that_cannot_be_read_is_not_taken_for_gone(lite):
+    released(lite, "draft_ready")
+    lite.world.fault("inspect", "refuse_5xx", times=None)
+    with refused("provider_failed"):
+        finish(lite, sent_at=lite.world.now(), mailed=100)
+    lite.world.sandbox.faults.clear()
+    delete_draft(lite)
+    if lite.container:
+        finish(lite, sent_at=lite.world.now(), mailed=100)
+        assert lite.waves()[0].closed is Closed.SENT
+
+
+def test_a_send_without_an_answer_whose_draft_still_is_one_did_not_go(lite):
+    lite.people(300)
+    lite.init()
+    lite.started("looked")
+    lite.world.fault("send", "refuse_5xx")
+    lite.world.step()
+    lite.world.later(minutes=8)
+    with refused("invalid_state"):
+        finish(lite, sent_at=lite.world.now(), mailed=100)
+    assert lite.opened(), "its draft could still be sent by somebody"
+
+
+@pytest.mark.parametrize("named", ["another", None])
+def test_a_draft_that_was_asked_for_without_an_answer_is_settled_before_its_wave_is_finished(lite, named):
+    lite.people(300)
+    lite.init()
+    lite.started("verified")
+    lite.world.fault("create", "accept_then_drop")
+    lite.world.step()
+    release(lite)
+    lite.world.later(minutes=8)
+    with refused("reconciliation_required" if named else "invalid_input"):
+        finish(lite, broadcast_id=named, sent_at=lite.world.now(), mailed=100)
+    lite.work()
+    delete_draft(lite)
+    finish(lite, broadcast_id="another", sent_at=lite.world.now(), mailed=100)
+    lite.work()
+    assert lite.waves()[0].closed is Closed.SENT
+    assert lite.world.remote(lite.campaign()).retired_at is not None
+    assert lite.world.sends() == 0
 
 
 def test_an_unconfirmed_wave_is_finished_by_hand_after_its_window_and_not_before(lite):

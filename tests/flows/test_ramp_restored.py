@@ -1,9 +1,13 @@
 """A store that goes back in time: nobody is mailed twice, whatever it has forgotten."""
 
+from dataclasses import replace
+
 import pytest
 
 from campaignbridge.domain.ramp import Closed
-from support.ramps import Backup
+from campaignbridge.flows import ramp_recovery, ramping
+from support.ramps import WHY, Backup
+from support.world import DANA
 
 pytest_plugins = ["support.stores", "support.world", "support.resend", "support.ramps"]
 STEPS = ["picking", "picked", "segment_created", "pushed", "verified", "draft_ready", "looked"]
@@ -52,3 +56,87 @@ def test_a_store_from_any_step_of_the_wave_mails_nobody_twice(lite, tmp_path, st
     lite.world.later(hours=24)
     lite.wave()
     assert lite.nobody_twice() == 250
+
+
+def test_a_wave_that_went_to_nobody_knows_whom_stops_for_a_person(one, tmp_path):
+    one.people(300)
+    one.init(tiers=(100, 150))
+    backup = Backup(one.world, tmp_path / "before.db")
+    one.wave()
+    mailed = one.inside(one.waves()[0].segment_id)
+    remote_id = one.world.remote_id(one.campaign())
+    one.world.later(hours=25)
+    backup.restore()
+    there = one.world.sandbox.world._campaigns
+    there[remote_id] = replace(there[remote_id], segment_opts=None)  # its segment was deleted there
+    one.wave()
+    assert one.opened().failed == "went_to_unknown", one.log()
+    assert one.world.sends() == 1
+    assert (
+        "--manual-finished --broadcast-id"
+        in one.world.bridge.ramp_status("winter", actor=DANA).advice.command
+    )
+    ramp_recovery.finish_by_hand(one.wiring, "winter", one.aim(), actor=DANA, broadcast_id=remote_id)
+    assert one.waves()[0].closed is Closed.SENT
+    assert len(mailed) == one.waves()[0].verified == 100
+
+
+def rotated(lite):
+    """Write a wave off whose people are returned, and let the next one mail them."""
+    ramp_recovery.force_release(lite.wiring, "winter", lite.aim(), actor=DANA)
+    ramp_recovery.discard(lite.wiring, "winter", lite.aim(), actor=DANA, return_contacts=True)
+    lite.wave()
+    assert [one.label for one in lite.waves() if one.sent_at] == ["wave-2"]
+
+
+@pytest.mark.parametrize("step", [None, "picking", "picked", "segment_created", "pushed", "verified"])
+def test_a_store_that_forgot_a_wave_of_another_label_counts_its_people_as_mailed(lite, tmp_path, step):
+    lite.people(300)
+    lite.init(tiers=(100, 150))
+    if step is not None:
+        lite.started(step)
+    backup = Backup(lite.world, tmp_path / "before.db")
+    if step is None:
+        lite.started("picked")
+    rotated(lite)
+    mailed = lite.inside(lite.waves()[-1].segment_id)
+    lite.world.later(hours=25)
+    backup.restore()
+    if step is None:
+        assert lite.tick() == "wave_claimed"
+    lite.work(hours=6)
+    if lite.ramp().facts.needs_operator is not None:
+        assert lite.opened().failed == "forgotten_wave"
+        ramp_recovery.discard(lite.wiring, "winter", lite.aim(), actor=DANA, return_contacts=True)
+        assert lite.tick() == "wave_claimed"
+        lite.work(hours=6)
+    (found,) = [one for one in lite.waves() if one.closed is Closed.SENT]
+    assert (found.label, found.requested) == ("wave-2", 100), lite.log()
+    lite.world.later(hours=24)
+    lite.wave()
+    went = lite.waves()[-1]
+    # Where the label that was written off is the forgotten one's, that wave is found as the next one's own.
+    assert (went.closed, went.tier) == (Closed.SENT, 0 if found.by_hand else 1), lite.log()
+    assert not mailed & lite.inside(went.segment_id)
+    assert lite.nobody_twice() == 100 + went.requested
+
+
+def test_a_store_that_forgot_a_whole_ramp_counts_its_people_as_mailed(lite, tmp_path):
+    lite.people(300)
+    lite.init(tiers=(100, 150))
+    backup = Backup(lite.world, tmp_path / "before.db")
+    ramping.abort(lite.wiring, "winter", actor=DANA, reason=WHY)
+    lite.init("summer", tiers=(150,))
+    lite.wave("summer")
+    lite.world.later(hours=25)
+    backup.restore()
+    assert lite.tick() == "wave_claimed"
+    lite.work()
+    assert [one.label for one in lite.waves() if one.by_hand] == ["summer-wave-1"]
+    lite.world.later(hours=24)
+    lite.wave()
+    lite.world.later(hours=24)
+    assert lite.tick() == "wave_claimed", lite.log()
+    lite.resume_wave(accept_underfilled=True)
+    lite.work()
+    assert lite.nobody_twice() == 300

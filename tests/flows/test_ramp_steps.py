@@ -147,6 +147,79 @@ def test_of_two_segments_of_the_name_the_oldest_is_used_and_the_other_left_alone
         assert resend.inside(refs[1]) == set()
 
 
+def named_segment(ramp, *members):
+    """Make a segment of the open wave's name at the provider, with people in it, as an older wave leaves one."""
+    label = ramp.opened().label
+    with ramp.wiring.store.reading() as unit:
+        name = f"{unit.installation()}.winter.{label}"
+    line = ramp.provider().dial(limit_ms=10_000)
+    made = ramp.provider().create_segment(line, name, audience=ramp.container, limit_ms=10_000)
+    line.close()
+    ramp.put(made.value.ref, *members)
+    return made.value.ref
+
+
+def test_strangers_in_a_segment_of_the_waves_name_stop_it_and_are_never_taken_for_its_own(lite):
+    lite.people(300)
+    lite.init()
+    lite.started("picked")
+    wave_id = lite.opened().id
+    with lite.wiring.store.reading() as unit:
+        mine = {one.email for one in unit.assignments.members(wave_id)}
+    others = [f"p{number}@example.com" for number in range(300) if f"p{number}@example.com" not in mine]
+    segment = named_segment(lite, *others[:7], "stranger@example.com", *sorted(mine)[:5])
+    lite.work()
+    wave = lite.opened()
+    assert (wave.failed, wave.segment_id) == ("strangers_in_segment", segment)
+    assert lite.ramp().facts.needs_operator == "wave_failed"
+    assert lite.counts(wave) == {"assigned": 100}
+    assert lite.world.sends() == 0
+    lite.resume_wave()
+    lite.work()
+    assert lite.waves()[0].closed is Closed.SENT, lite.log()
+    assert lite.inside(segment) == mine
+    assert lite.nobody_twice() == 100
+
+
+def test_people_of_the_wave_in_a_segment_of_its_name_are_no_strangers(lite):
+    lite.people(300)
+    lite.init()
+    lite.started("picked")
+    named_segment(lite, lite.chosen())
+    lite.work()
+    assert lite.waves()[0].closed is Closed.SENT, lite.log()
+    assert lite.nobody_twice() == 100
+
+
+def test_nothing_is_made_for_a_wave_of_nobody(lite):
+    lite.people(100)
+    lite.init(tiers=(100,))
+    lite.started("picked")
+    wave = lite.opened()
+    with lite.wiring.store.unit() as unit:
+        everybody = [one.contact_id for one in unit.assignments.members(wave.id)]
+        unit.assignments.release(wave.id, everybody, code="suppressed")
+    lite.world.heard()
+    lite.work()
+    assert lite.opened().failed == "nobody_left"
+    assert not [one for one in lite.world.heard() if not one.startswith("GET")]
+    assert lite.world.sends() == 0
+
+
+@pytest.mark.parametrize("change", [{"segment_id": None}, {"verified": 0}])
+def test_a_wave_without_people_of_its_own_gets_no_draft(lite, change):
+    lite.people(300)
+    lite.init()
+    lite.started("verified")
+    ((column, value),) = change.items()
+    value = (lite.container or None) if column == "segment_id" else value
+    lite.world.home.rows(f"UPDATE waves SET {column} = ?", value)
+    lite.world.heard()
+    lite.work()
+    assert lite.opened().failed == "nobody_in_segment"
+    assert not [one for one in lite.world.heard() if not one.startswith("GET")]
+
+
 def test_an_outage_during_the_push_is_waited_for_and_nobody_is_burned(lite):
     lite.people(300)
     lite.init()

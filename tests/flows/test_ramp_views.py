@@ -7,97 +7,20 @@ import pytest
 from campaignbridge.cli.pages import PAGES
 from campaignbridge.domain.need import RAMPS
 from campaignbridge.domain.notice import of_need
-from campaignbridge.domain.ramp import Closed, Run
+from campaignbridge.domain.ramp import Closed
 from campaignbridge.flows import ramp_recovery, ramp_views, ramping
+from campaignbridge.flows.aiming import Aim
 from campaignbridge.flows.people import why
 from campaignbridge.flows.ramp_advice import Draft
-from campaignbridge.flows.ramp_recovery import Aim
 from campaignbridge.store.unit import Store
 from support.ramps import WHY
+from support.rampwalk import do, failed, follow, started, status, steps
 from support.world import DANA, Costs, refused
 from tidy import tree
 
 pytest_plugins = ["support.stores", "support.world", "support.resend", "support.ramps"]
 
 MOST_STATEMENTS = 12
-
-
-def status(ramp, *, read=False, slug="winter"):
-    return ramp_views.status(ramp.wiring, slug, actor=DANA, read=read)
-
-
-def started(ramp, people=400, **changes):
-    """Set a ramp up and claim its first wave; none of its steps has run."""
-    ramp.people(people)
-    ramp.init(**changes)
-    assert ramp.tick() == "wave_claimed"
-
-
-def steps(ramp, until: str) -> None:
-    """Run the jobs of the open wave until it has come to this step."""
-    for _ in range(60):
-        if ramp.opened().step.value == until:
-            return
-        ramp.world.step()
-    raise AssertionError(ramp.log())
-
-
-def do(ramp, command: str) -> None:
-    """Run an advised command as the operator would, by what it names."""
-    bridge, facts = ramp.world.bridge, {"reason": WHY, "actor": DANA}
-    noun, verb, target, *rest = command.split()
-    if noun == "campaigns":
-        assert verb == "reconcile"
-        bridge.reconcile(target, actor=DANA)
-    elif verb in ("resume", "abort"):
-        getattr(bridge, f"{verb}_ramp")(target, **facts)
-    elif verb == "clear-gate":
-        bridge.clear_gate(target, **facts)
-    elif verb == "waive":
-        bridge.waive_wave(target, rest[0], **facts)
-    elif verb == "run":
-        bridge.run_ramp(target, actor=DANA)
-    elif verb == "status":
-        bridge.ramp_status(target, read=True, actor=DANA)
-    elif verb == "resume-wave":
-        bridge.resume_wave(target, ramp.aim(), accept_underfilled="--accept-underfilled" in rest, actor=DANA)
-    elif "--discard-and-rotate" in rest:
-        bridge.discard_wave(target, ramp.aim(), actor=DANA)
-    else:
-        assert "--manual-finished" in rest, command
-        bridge.finish_wave(target, ramp.aim(), actor=DANA)
-
-
-def follow(ramp, most=12) -> list[str]:
-    """Do what is advised, and let time pass, until nothing has to be done or the ramp has ended; return what was done.
-
-    No command is refused on the way, and nobody is mailed twice.
-    """
-    done = []
-    for _ in range(most):
-        view = status(ramp, read=bool(done) and done[-1].endswith("--read"))
-        if view.advice.command is None:
-            if view.state != "active" or view.known.opened is None:
-                return done
-        else:
-            command = view.advice.command
-            if view.advice.first is not None:
-                assert view.advice.first.startswith("Delete the draft")
-                ramp.world.by_hand("DELETE", f"/campaigns/{view.known.delivery.remote.remote_id}")
-            again = command in done[-2:] and view.advice.first is None
-            assert not again, f"it goes round in circles: {done}"
-            do(ramp, command)
-            done.append(command)
-        ramp.work(hours=1)
-    raise AssertionError(f"it never comes to rest: {done}, {ramp.log()}")
-
-
-def failed(ramp, reason: str) -> None:
-    """Fail the open wave as a step does."""
-    wave = ramp.opened()
-    with ramp.wiring.store.unit() as unit:
-        assert unit.waves.fail(Run(wave.ramp_id, wave.id, wave.run_id, "", 0, ""), reason)
-        assert unit.ramps.need_operator(wave.ramp_id, "wave_failed")
 
 
 def marked(ramp, reason: str) -> None:
@@ -335,7 +258,39 @@ def test_an_aborted_ramp_ends_its_wave_when_its_send_is_settled_as_not_gone(ramp
     ramp.work(hours=3)
     assert ramp.waves()[0].closed is Closed.DISCARDED
     view = status(ramp)
-    assert (view.state, view.advice.command) == ("aborted", None)
+    assert (view.state, view.advice.command) == ("aborted", 'ramps abort winter --reason "..."')
+    assert view.known.left[0]["remote_id"] in view.advice.first
+    gone(ramp, view.known.left[0]["remote_id"])
+    do(ramp, view.advice.command)
+    assert status(ramp).advice.command is None
+    assert ramp.nobody_twice() == 0
+
+
+def gone(ramp, draft: str) -> None:
+    """Delete a draft as a person does where the provider has no way to make one unsendable."""
+    if ramp.container:
+        ramp.world.by_hand("DELETE", f"/campaigns/{draft}")
+
+
+def test_an_abort_that_could_not_make_its_draft_unsendable_names_it_until_it_is(ramp):
+    started(ramp)
+    steps(ramp, "looked")
+    ramp.world.fault("inspect", "refuse_5xx", times=None)
+    stopped = ramping.abort(ramp.wiring, "winter", actor=DANA, reason=WHY)
+    assert stopped.left == (ramp.world.remote_id(ramp.campaign()),)
+    assert ramp.log()[-1] == "draft_left"
+    with refused("provider_failed"):
+        ramping.abort(ramp.wiring, "winter", actor=DANA, reason=WHY)
+    ramp.world.sandbox.faults.clear()
+    if ramp.container:
+        with refused("invalid_state"):
+            ramping.abort(ramp.wiring, "winter", actor=DANA, reason=WHY)
+    gone(ramp, stopped.left[0])
+    do(ramp, status(ramp).advice.command)
+    assert status(ramp).advice.command is None
+    assert ramp.log()[-1] == "draft_retired"
+    with refused("invalid_state"):
+        ramping.abort(ramp.wiring, "winter", actor=DANA, reason=WHY)
     assert ramp.nobody_twice() == 0
 
 

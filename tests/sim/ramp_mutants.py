@@ -1,5 +1,6 @@
 """Ramps with one guard removed, each with the schedule that shows what the guard is for."""
 
+from contextlib import nullcontext
 from typing import Any
 
 from campaignbridge.domain.campaign import State
@@ -62,7 +63,7 @@ def _tick_in_two(wiring: Any, ramp_id: str, *, actor: str | None = None) -> str:
 
 def _compare_by_count(going: WaveRun, provider: Any) -> Seen | JobOutcome:
     assert going.wave.segment_id is not None
-    members = wave_people._members(provider, going.wave.segment_id)
+    members = wave_people.members_of(provider, going.wave.segment_id)
     with going.wiring.store.reading() as unit:
         ours = unit.assignments.members(going.wave.id)
     if len(members) == len(ours):
@@ -144,6 +145,11 @@ def ramp_mutants() -> list[Mutant]:
                 (ramp_recovery, "AT_REST", frozenset(State)),
                 (ramp_recovery, "_require_settled", lambda *_: None),
                 (ramp_recovery, "require_unsendable", lambda *_: None),
+                (
+                    ramp_recovery,
+                    "holding_delivery",
+                    lambda _wiring, looked, _actor: nullcontext((looked, None)),
+                ),
             ),
             {**_without("waves.discard", _RESTS), **_without("assignments.release_all", _NEVER_ASKED)},
         ),

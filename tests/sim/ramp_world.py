@@ -13,7 +13,7 @@ from campaignbridge.domain.errors import Refusal
 from campaignbridge.domain.gate import Verdict
 from campaignbridge.domain.ramp import Closed, Plan, Wave
 from campaignbridge.flows import ramp_recovery, ramping
-from campaignbridge.flows.ramp_recovery import Aim
+from campaignbridge.flows.aiming import Aim
 from campaignbridge.flows.ramp_tick import run_now
 from campaignbridge.flows.rejects import RejectsFile
 from campaignbridge.flows.tables import Choices, look_at

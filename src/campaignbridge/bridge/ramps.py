@@ -6,6 +6,7 @@ from campaignbridge.domain.ramp import Ramp
 from campaignbridge.domain.recurring import Cron
 from campaignbridge.engine.recurring import next_after
 from campaignbridge.flows import ramp_recovery, ramp_setup, ramp_tick, ramp_views, ramping
+from campaignbridge.flows.aiming import Aim
 from campaignbridge.flows.leaving import Stopped
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
@@ -65,7 +66,7 @@ class Ramps:
     def finish_wave(
         self,
         ramp: str,
-        aim: ramp_recovery.Aim,
+        aim: Aim,
         *,
         broadcast_id: str | None = None,
         sent_at: int | None = None,
@@ -77,22 +78,18 @@ class Ramps:
             self.wiring, ramp, aim, actor=actor, broadcast_id=broadcast_id, sent_at=sent_at, mailed=mailed
         )
 
-    def discard_wave(
-        self, ramp: str, aim: ramp_recovery.Aim, *, return_contacts: bool = False, actor: Actor
-    ) -> int:
+    def discard_wave(self, ramp: str, aim: Aim, *, return_contacts: bool = False, actor: Actor) -> int:
         """Write an unmailed wave off; return how many people went back to the pool."""
         return ramp_recovery.discard(self.wiring, ramp, aim, actor=actor, return_contacts=return_contacts)
 
-    def clear_failure(self, ramp: str, aim: ramp_recovery.Aim, *, actor: Actor) -> None:
+    def clear_failure(self, ramp: str, aim: Aim, *, actor: Actor) -> None:
         """Begin a wave anew of which nothing exists anywhere else."""
         ramp_recovery.clear_failure(self.wiring, ramp, aim, actor=actor)
 
-    def force_release(self, ramp: str, aim: ramp_recovery.Aim, *, actor: Actor) -> None:
+    def force_release(self, ramp: str, aim: Aim, *, actor: Actor) -> None:
         """Take an open wave from its run; an operator is needed then."""
         ramp_recovery.force_release(self.wiring, ramp, aim, actor=actor)
 
-    def resume_wave(
-        self, ramp: str, aim: ramp_recovery.Aim, *, accept_underfilled: bool = False, actor: Actor
-    ) -> None:
+    def resume_wave(self, ramp: str, aim: Aim, *, accept_underfilled: bool = False, actor: Actor) -> None:
         """Go on with an unfinished wave under a new run."""
         ramp_recovery.resume_wave(self.wiring, ramp, aim, actor=actor, accept_underfilled=accept_underfilled)

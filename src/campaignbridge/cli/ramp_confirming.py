@@ -13,7 +13,7 @@ from campaignbridge.cli.session import Session
 
 if TYPE_CHECKING:
     from campaignbridge.domain.ramp import Wave
-    from campaignbridge.flows.ramp_recovery import Aim
+    from campaignbridge.flows.aiming import Aim
     from campaignbridge.flows.ramp_views import RampView
 
 Slug = Annotated[str, typer.Argument(metavar="NAME", help="The ramp, such as winter.")]
@@ -95,8 +95,8 @@ def aimed(  # noqa: PLR0917  what is asked, and what it is about
     here: Session, slug: str, reason: str, given: str | None, run: str | None, opening: str, command: str
 ) -> "Aim":
     """Return the open wave and its run, as they were shown and confirmed."""
+    from campaignbridge.flows.aiming import Aim
     from campaignbridge.flows.ramp_advice import people_of
-    from campaignbridge.flows.ramp_recovery import Aim
 
     require_reason_here(reason)
     view = here.bridge.ramp_status(slug, actor=here.actor)

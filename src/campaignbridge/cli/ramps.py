@@ -185,6 +185,7 @@ def _tell_stopped(view: "RampView", stopped: "Stopped", done: str, command: str)
         "leaving_wave": stopped.wave,
         "leaving_people": stopped.people,
         "leaving_until": stopped.until,
+        "drafts_left": list(stopped.left),
     }
     terminal.answer(document, [])
     terminal.mark("ok", done)
@@ -192,6 +193,10 @@ def _tell_stopped(view: "RampView", stopped: "Stopped", done: str, command: str)
         until = "" if stopped.until is None else f", until {dated(stopped.until)}"
         told = f"{stopped.wave} could not be stopped any more: {stopped.people:,} people may get it{until}."
         terminal.mark("!", told)
+    for draft in stopped.left:
+        terminal.mark(
+            "!", f"The draft {terminal.clean(draft)} is still at the provider: a person could send it."
+        )
     terminal.hint(f"      {command}")
 
 

@@ -125,6 +125,7 @@ class Found:
     generation: int
     status: RemoteStatus
     created_ms: int  # epoch milliseconds, UTC
+    part: str = ""  # what its token has between the stem that was searched for and the generation
 
 
 @dataclass(frozen=True, slots=True)

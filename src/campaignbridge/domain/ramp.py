@@ -65,6 +65,11 @@ class Plan:
         """Say whether so few were picked that a person has to agree."""
         return picked * MILLION < self.min_fill_ppm * requested
 
+    def awaits_consent(self, wave: "Wave") -> bool:
+        """Say whether far fewer were picked than asked for, and nobody agreed yet; whatever became of the run."""
+        few = wave.step is not Step.PICKING and self.underfilled(requested=wave.requested, picked=wave.picked)
+        return few and wave.underfilled_by is None
+
     def too_many_refused(self, *, tried: int, refused: int) -> bool:
         """Say whether the provider refused so many that the wave must stop."""
         return tried >= REFUSED_SAMPLE and refused * MILLION > self.max_refused_ppm * tried

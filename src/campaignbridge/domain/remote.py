@@ -27,6 +27,7 @@ class RemoteCampaign:
     reconciled_at: int | None
     spent: bool = False  # a send or schedule of it was settled as not applied, and the provider has `retire`
     retiring_at: int | None = None  # since when it is being made unsendable
+    retired_at: int | None = None  # since when that is proven
 
     @property
     def sendable(self) -> bool:

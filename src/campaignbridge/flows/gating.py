@@ -17,6 +17,7 @@ from campaignbridge.domain.ramp import STATS_PATIENCE_MS, Closed, Ramp, Wave
 from campaignbridge.flows.leaving import unstoppable
 from campaignbridge.flows.mirroring import remote_id_of
 from campaignbridge.flows.reading import open_reader
+from campaignbridge.flows.stepping import wake_open_wave
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Reader
 from campaignbridge.store.unit import Unit
@@ -49,7 +50,26 @@ def judge_ramp(wiring: Wiring, ramp_id: str) -> Judged:
         )  # and then everything as it is now: somebody may have waived, or judged, meanwhile
         waves = [wave for wave in unit.waves.of_ramp(ramp_id) if wave.closed in ON_ITS_WAY]
         told = unit.fates.figures([wave.id for wave in waves])
-        return _record(unit, unit.ramps.get(ramp_id), waves, _with_events(waves, read, told))
+        judged = _record(unit, unit.ramps.get(ramp_id), waves, _with_events(waves, read, told))
+        end_missing(wiring, unit, unit.ramps.get(ramp_id))
+        return judged
+
+
+def end_missing(wiring: Wiring, unit: Unit, ramp: Ramp) -> None:
+    """End the call for missing figures once none are missing any more: they came, or a person waived them."""
+    waves = unit.waves.of_ramp(ramp.id)
+    if ramp.facts.needs_operator != "stats_missing" or any(_is_missing(wave) for wave in waves):
+        return
+    unit.ramps.operator_done(ramp.id, "stats_missing")
+    unit.ramps.log(ramp.id, "stats_complete")
+    if any(one.closed is None and one.failed is not None for one in waves):
+        unit.ramps.need_operator(ramp.id, "wave_failed")  # it failed while the figures stood in its way
+    wake_open_wave(wiring, unit, ramp)
+
+
+def _is_missing(wave: Wave) -> bool:
+    late = wave.sent_at is not None and wave.now - wave.sent_at >= STATS_PATIENCE_MS
+    return late and wave.verdict in (None, Verdict.WAITING)
 
 
 def _with_events(

@@ -167,7 +167,8 @@ def search(provider: Provider, dossier: Dossier) -> Found | None:
 def present(found: tuple[Found, ...], dossier: Dossier) -> tuple[Found, ...]:
     """Leave out drafts of generations before the present one: they are retired, and a listing may lag."""
     generation = dossier.campaign.generation
-    return tuple(one for one in found if one.status is not RemoteStatus.DRAFT or one.generation >= generation)
+    own = (one for one in found if not one.part)
+    return tuple(one for one in own if one.status is not RemoteStatus.DRAFT or one.generation >= generation)
 
 
 def require_account(provider: Provider, dossier: Dossier) -> None:

@@ -15,6 +15,7 @@ class Stopped:
     wave: str | None = None  # the label of a wave whose delivery was asked for
     people: int = 0
     until: int | None = None  # from then on nothing of it can leave any more, by our reckoning
+    left: tuple[str, ...] = ()  # drafts of written-off waves that a person could still send at the provider
 
 
 def unstoppable(unit: Unit, ramp: Ramp) -> Stopped:
@@ -30,3 +31,11 @@ def unstoppable(unit: Unit, ramp: Ramp) -> Stopped:
         if campaign.state in (State.SENDING, State.SCHEDULED):
             return Stopped(wave.label, people, campaign.scheduled_for)
     return Stopped()
+
+
+def hold_deliveries(unit: Unit, ramp: Ramp) -> None:
+    """Keep the ramp and its open wave's campaign until the transaction ends: no request is settled meanwhile."""
+    for wave in unit.waves.of_ramp(ramp.id):
+        if wave.closed is None and wave.campaign_id is not None:
+            unit.campaigns.hold(wave.campaign_id)
+    unit.ramps.hold(ramp.id)

@@ -16,7 +16,16 @@ from campaignbridge.domain.need import COMMANDS, READ
 from campaignbridge.domain.provider import RemoteStatus
 from campaignbridge.domain.ramp import IDLE_MS, Facts, Wave
 
-AGAIN_IS_VAIN = frozenset({"too_many_refused", "nobody_in_segment", "campaign_cancelled", "campaign_failed"})
+AGAIN_IS_VAIN = frozenset(
+    {
+        "too_many_refused",
+        "nobody_in_segment",
+        "nobody_left",
+        "forgotten_wave",
+        "campaign_cancelled",
+        "campaign_failed",
+    }
+)
 WENT = frozenset({RemoteStatus.SCHEDULED, RemoteStatus.SENDING, RemoteStatus.SENT, RemoteStatus.CANCELLING})
 LATE_MS = 5 * 60_000  # a job that is due for so long has no worker
 
@@ -66,6 +75,10 @@ class Situation:
     job_at: int | None = None  # when the next step, or else the next tick, is due
     retires: bool = True  # the provider can make a draft unsendable
     draft: Draft | None = None  # None: nobody has read it
+    underfilled: bool = False  # far fewer were picked than the open wave should mail, and nobody agreed yet
+    left: tuple[str, str] | None = (
+        None  # of a wave that was written off: its label, and a draft that could be sent
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +138,12 @@ def _settle(at: Situation, delivery: Delivery) -> Advice:
 
 
 def _ended(at: Situation) -> Advice:
+    if at.wave is None and at.left is not None:
+        label, draft = at.left
+        command = f'ramps abort {at.slug} --reason "..."'
+        effect = f"It makes the draft of {label} unsendable, or reads that it is gone, and mails nobody."
+        first = f"Delete the draft {draft} in the provider's own pages, if it is still there."
+        return Advice(command, effect, first=first)
     if at.wave is None:
         return Advice(None, "Nothing has to be done: it has ended.")
     return _write_off(at, f"{at.wave.label} has not gone, and can't any more: its ramp has ended.")
@@ -142,11 +161,14 @@ def _operator(at: Situation) -> Advice:
 
 
 def _recover(at: Situation, wave: Wave) -> Advice:
-    if wave.failed == "pool_drained" and at.delivery is None:  # before anything exists at the provider
+    if at.underfilled:
         command = f'ramps resume-wave {at.slug} --accept-underfilled --reason "..."'
         effect = f"{wave.label} may mail {wave.picked:,} people, instead of {wave.requested:,}."
         return Advice(command, effect, wave.picked)
     delivery = at.delivery
+    if wave.failed == "went_to_unknown" and delivery is None:
+        first = f"Find the campaign of {wave.label} in the provider's own pages: its id, and to whom it went."
+        return _went_by_hand(at, wave, first, named=" --broadcast-id ID")
     if delivery is not None and delivery.remote_id is not None and at.draft is None:
         return _look(at)
     if at.draft is Draft.UNREAD:
@@ -190,12 +212,12 @@ def _went(at: Situation, wave: Wave, delivery: Delivery) -> Advice:
     return _give_up(at, f"The provider shows {wave.label} as stopped, so it can't be written off alone.")
 
 
-def _went_by_hand(at: Situation, wave: Wave, first: str | None = None) -> Advice:
+def _went_by_hand(at: Situation, wave: Wave, first: str | None = None, *, named: str = "") -> Advice:
     people = people_of(wave)
     effect = (
         f"It records that {wave.label} went out, and mails nobody; its {people:,} people count as mailed."
     )
-    return Advice(f'ramps recover {at.slug} --manual-finished --reason "..."', effect, first=first)
+    return Advice(f'ramps recover {at.slug} --manual-finished{named} --reason "..."', effect, first=first)
 
 
 def _write_off(at: Situation, why: str) -> Advice:

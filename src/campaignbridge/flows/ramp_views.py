@@ -77,6 +77,7 @@ class Known:
     tick: Row | None  # the next tick's job
     step: Row | None  # the open wave's step job
     last: Row | None  # the newest line of the run log
+    left: tuple[Row, ...] = ()  # drafts of waves that were written off, and that could still be sent
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,6 +205,7 @@ def _known(unit: Unit, ramp: Ramp) -> Known:
         tick=jobs.get(TICK),
         step=jobs.get(STEP),
         last=lines[0] if lines else None,
+        left=tuple(unit.ramp_reads.left(ramp.id)),
     )
 
 
@@ -231,6 +233,8 @@ def _situation(known: Known, there: There | None, *, delegated: bool) -> Situati
         job_at=job["run_at"] if job else None,
         retires=there.retires if there else True,
         draft=there.draft if there else None,
+        underfilled=known.opened is not None and ramp.plan.awaits_consent(known.opened),
+        left=(known.left[0]["label"], known.left[0]["remote_id"]) if known.left else None,
     )
 
 

@@ -6,7 +6,6 @@ and answer with the one that they could not stop.
 
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -14,14 +13,15 @@ from campaignbridge.domain.actor import Actor
 from campaignbridge.domain.campaign import Campaign, State, require_separation
 from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.content import MAX_NAME, require_one_line
-from campaignbridge.domain.errors import Conflict, InvalidInput, InvalidState, NotFound, Refusal
+from campaignbridge.domain.errors import Conflict, InvalidInput, InvalidState, NotFound
 from campaignbridge.domain.gate import Figures, Thresholds, Verdict, judge
 from campaignbridge.domain.ramp import Facts, Plan, Ramp, Wave, label_of, require_plan, require_slug
 from campaignbridge.domain.recurring import Cron
 from campaignbridge.domain.when import require_zone
 from campaignbridge.flows.connecting import find_connection
-from campaignbridge.flows.leaving import Stopped, unstoppable
-from campaignbridge.flows.retiring import require_unsendable
+from campaignbridge.flows.gating import end_missing
+from campaignbridge.flows.leaving import Stopped, hold_deliveries, unstoppable
+from campaignbridge.flows.leftovers import retire_leftovers
 from campaignbridge.flows.stepping import queue_tick, wake_open_wave
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
@@ -80,6 +80,8 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
             )
         for one in excluded:
             unit.ramps.exclude(ramp.id, one.id)
+            if one.facts.ended is None:  # it still picks, and must leave out whom this one mails
+                unit.ramps.exclude(one.id, ramp.id)
         _add_previous(wiring, unit, ramp, new)
         unit.ramps.log(ramp.id, "set_up", actor=actor.name, tiers=list(new.plan.tiers))
         unit.events.add("ramp_set_up", campaign_id=None, actor=actor.name, ramp=ramp.slug)
@@ -217,34 +219,33 @@ def pause(wiring: Wiring, ref: str, *, actor: Actor, reason: str) -> Stopped:
 def abort(wiring: Wiring, ref: str, *, actor: Actor, reason: str) -> Stopped:
     """End a ramp for good. Its open wave is written off, unless a request of it is unresolved: then as it went.
 
-    Its draft is made unsendable where the provider can; elsewhere it stays, and only a person could send it.
+    Its draft is made unsendable where the provider can; what isn't is named in the answer. Of a ramp that has ended
+    and has such a draft, this does only that, and raises when it can't.
     """
-    written_off: list[Wave] = []
+    with wiring.store.reading() as unit:
+        ramp = unit.ramps.get(ref)
+        again = ramp.facts.ended is not None and bool(unit.ramp_reads.left(ramp.id))
+    if again:
+        actor.require("operate")
+        require_reason(reason)
+        refusal = retire_leftovers(wiring, ramp.id, actor=actor)
+        if refusal is not None:
+            raise refusal
+        return Stopped()
 
     def end(unit: Unit, ramp: Ramp) -> bool:
+        hold_deliveries(unit, ramp)
         if not unit.ramps.end(ramp.id, "aborted"):
             return False
         for wave in unit.waves.of_ramp(ramp.id):
             if wave.closed is None and unit.waves.discard(wave):
                 unit.ramps.log(ramp.id, "wave_discarded", wave_id=wave.id, actor=actor.name)
-                written_off.append(wave)
         return True
 
     stopped = _stop(wiring, ref, actor, reason, "aborted", end)
-    for wave in written_off:
-        _retire_draft(wiring, wave, actor)
-    return stopped
-
-
-def _retire_draft(wiring: Wiring, wave: Wave, actor: Actor) -> None:
-    if wave.campaign_id is None:
-        return
-    with suppress(Refusal):  # the ramp is over all the same, and its log says whether the draft is
-        with wiring.store.reading() as unit:
-            dossier = unit.campaigns.get(wave.campaign_id)
-        require_unsendable(wiring, dossier, actor)
-        with wiring.store.unit() as unit:
-            unit.ramps.log(wave.ramp_id, "draft_retired", wave_id=wave.id, actor=actor.name)
+    retire_leftovers(wiring, ramp.id, actor=actor)  # the ramp is over all the same
+    with wiring.store.reading() as unit:
+        return replace(stopped, left=tuple(one["remote_id"] for one in unit.ramp_reads.left(ramp.id)))
 
 
 def _stop(  # noqa: PLR0917  the facts of one change
@@ -363,13 +364,7 @@ def waive(wiring: Wiring, ref: str, label: str, *, actor: Actor, reason: str) ->
             raise InvalidState(
                 f"{label} has not gone, so there is nothing to waive.", todo="Nothing has to be done."
             )
-        if ramp.facts.needs_operator == "stats_missing":
-            unit.ramps.operator_done(ramp.id, "stats_missing")
-            if any(one.closed is None and one.failed is not None for one in unit.waves.of_ramp(ramp.id)):
-                unit.ramps.need_operator(
-                    ramp.id, "wave_failed"
-                )  # it failed while the figures stood in its way
-            wake_open_wave(wiring, unit, ramp)
+        end_missing(wiring, unit, ramp)
         unit.ramps.log(ramp.id, "wave_waived", wave_id=wave.id, actor=actor.name, reason=reason)
         unit.events.add(
             "ramp_wave_waived", campaign_id=None, actor=actor.name, ramp=ramp.slug, wave=label, reason=reason

@@ -124,21 +124,28 @@ def make_unsendable(held: Held, dossier: Dossier, provider: Provider, *, ruled: 
     return True
 
 
-def require_unsendable(wiring: Wiring, dossier: Dossier, actor: Actor) -> None:
+def require_unsendable(held: Held, dossier: Dossier) -> None:
     """Make a wave's draft unsendable for good: by retiring it, or, where that can't be, by reading that it is gone.
 
-    What its requests came to is settled, and a person answers for it. Raises when it may have gone.
+    What its requests came to is settled, and a person answers for it; the caller holds its lock, and it is recorded.
+    Raises when it may have gone.
     """
-    if dossier.remote is None or dossier.remote.remote_id is None:
+    campaign, remote = dossier.campaign, dossier.remote
+    campaign.require_settled()
+    if remote is None or remote.remote_id is None or remote.retired_at is not None:
         return
-    with working_on(wiring, dossier.campaign.id, "retire", actor=actor.name, also=nothing_else) as work:
-        work.dossier.campaign.require_settled()
-        provider = wiring.open_provider(dossier.connection)
-        if not make_unsendable(work.held, work.dossier, provider, ruled=True):
-            raise InvalidState(
-                f"{provider.label} shows no draft any more: this wave may have gone.",
-                todo=f"See what happened there: campaigns reconcile {dossier.campaign.id}",
-            )
+    if remote.went:
+        raise _may_have_gone(dossier)
+    provider = held.wiring.open_provider(dossier.connection)
+    if not make_unsendable(held, dossier, provider, ruled=True):
+        raise InvalidState(
+            f"{provider.label} shows no draft any more: this wave may have gone.",
+            todo=f"See what happened there: campaigns reconcile {campaign.id}",
+        )
+    with held.wiring.store.unit() as unit:
+        if not unit.locks.hold(held.lease, need_ms=0):
+            raise lease_lost()
+        unit.remotes.retired(remote)
 
 
 def names_somebody(provider: Reader, remote_id: str) -> bool | Refused | Ambiguous:

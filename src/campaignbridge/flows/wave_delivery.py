@@ -11,6 +11,7 @@ from campaignbridge.domain.job import Done, JobOutcome
 from campaignbridge.domain.provider import Refused
 from campaignbridge.domain.ramp import Step
 from campaignbridge.flows.delivery import Confirmation, send_wave
+from campaignbridge.flows.forgotten import went_there
 from campaignbridge.flows.gating import judge_ramp
 from campaignbridge.flows.handoff import hand_off
 from campaignbridge.flows.refusals import refused, unreadable
@@ -27,6 +28,12 @@ LOOKS = 3  # of the campaign's watch, before a person is asked what became of th
 
 def make_draft(going: WaveRun) -> JobOutcome:
     """Make the campaign, then its draft at the provider; a lost create is settled by the campaign's watch."""
+    if not going.wave.verified or going.wave.segment_id in (None, going.container):
+        return going.fail("nobody_in_segment")  # what has no segment of its own would go to everybody
+    if going.wave.campaign_id is None:
+        provider = going.wiring.open_provider(going.connection())
+        if went_there(going, provider, since=going.wave.since).forgotten:
+            return going.fail("forgotten_wave")  # people of this one may have been mailed by that one
     campaign_id = going.wave.campaign_id or _born(going)
     with going.wiring.store.reading() as unit:
         campaign = unit.campaigns.get(campaign_id).campaign

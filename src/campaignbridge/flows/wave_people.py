@@ -17,26 +17,27 @@ from campaignbridge.domain.ledger import (
     MUTATION_LIMIT_MS,
     READ_LIMIT_MS,
     SETTLE_MS,
-    token_stem,
 )
 from campaignbridge.domain.provider import (
     Accepted,
     Ambiguous,
     ContactResult,
+    Found,
     Listing,
     Member,
     NewContact,
     Outcome,
     Pushed,
     Refused,
-    RemoteStatus,
 )
-from campaignbridge.domain.ramp import Step, Wave
-from campaignbridge.flows.handoff import SEARCH_SINCE_MS, best
+from campaignbridge.domain.ramp import Ramp, Step, Wave
+from campaignbridge.flows.forgotten import segment_of, went_there
+from campaignbridge.flows.handoff import best
 from campaignbridge.flows.refusals import not_reached, refused, unreadable
 from campaignbridge.flows.wave_run import Halt, WaveRun
 from campaignbridge.ports import Provider
 from campaignbridge.store.assignments import TOP, Assigned, Candidate
+from campaignbridge.store.unit import Unit
 
 T = TypeVar("T")
 PUSH_LIMIT_MS = 60_000
@@ -49,7 +50,7 @@ LAG_MS = 30_000
 def pick(going: WaveRun) -> JobOutcome:
     """Assign the next people, in one statement; too few of them need a person before anything exists elsewhere."""
     ramp, wave = going.ramp, going.wave
-    with going.writing() as unit:
+    with going.writing(picks=True) as unit:
         picked = unit.assignments.pick(ramp, wave, start=place_of(ramp.seed), most=wave.requested)
         if not picked:
             if not unit.waves.discard(wave):
@@ -85,11 +86,16 @@ def make_segment(going: WaveRun) -> JobOutcome:
         raise unreadable(provider, Ambiguous(reason="incomplete_list"))
     born = [one.created_ms for one in found.items if one.created_ms is not None]
     since = min([going.wave.since, *born])
-    went = _segment_that_went(going, provider, since)
-    if went is not None:
-        return _adopt(going, provider, went, since=since, went=True)
+    went = went_there(going, provider, since=since)
+    own = best(went.own)
+    if own is not None:
+        return _adopt_mailed(going, provider, own, since=since)
+    if went.forgotten:
+        return remember(going, provider, went.forgotten)
+    if not _anybody(going):
+        return going.fail("nobody_left")
     if found.items:
-        return _adopt(going, provider, found.items[0].ref, since=since, went=False)
+        return _adopt_found(going, provider, found.items[0].ref, since=since)
     line = provider.dial(limit_ms=DIAL_LIMIT_MS)
     if isinstance(line, Refused):
         raise not_reached(provider, line)
@@ -107,50 +113,98 @@ def make_segment(going: WaveRun) -> JobOutcome:
     return going.go_on()
 
 
-def _segment_that_went(going: WaveRun, provider: Provider, since: int) -> str | None:
-    """Return the segment of a campaign of this very wave that is more than a draft at the provider."""
+def remember(going: WaveRun, provider: Provider, forgotten: tuple[tuple[str, Found], ...]) -> JobOutcome:
+    """Record waves that the store has forgotten, with whom they mailed; this one is written off, and picks later."""
+    ramp, wave = going.ramp, going.wave
+    mailed = []
+    for label, found in forgotten:
+        segment, sent_at = segment_of(going, provider, found)
+        if not segment:
+            return going.fail("forgotten_wave")
+        members = members_of(provider, segment)
+        mailed.append((label, found, sent_at or found.created_ms, [_identity(member) for member in members]))
+    with going.writing() as unit:
+        everybody = [one.contact_id for one in unit.assignments.members(wave.id)]
+        unit.assignments.release(wave.id, everybody, code="reopened")
+        for label, found, sent_at, identities in mailed:
+            wave_id = going.wiring.new_id("wav")
+            if not unit.waves.add_by_hand(
+                wave_id,
+                ramp_id=ramp.id,
+                label=label,
+                run_id=wave.run_id,
+                broadcast_id=found.remote_id,
+                sent_at=sent_at,
+                people=len(identities),
+            ):
+                raise Halt
+            unit.assignments.adopt(ramp, unit.waves.get(wave_id), identities)
+            unit.ramps.log(ramp.id, "wave_remembered", wave_id=wave_id, label=label, members=len(identities))
+            unit.events.add("ramp_wave_remembered", campaign_id=None, actor=None, ramp=ramp.slug, wave=label)
+        if not unit.waves.discard(wave):
+            raise Halt
+        _rotate_past(unit, ramp, wave)
+        unit.ramps.log(ramp.id, "wave_discarded", wave_id=wave.id, reason="forgotten_wave")
+    return Done()
+
+
+def _rotate_past(unit: Unit, ramp: Ramp, wave: Wave) -> None:
+    """Give the next wave a label that none of the ramp has had."""
+    assert wave.tier is not None, "a wave that was claimed has its tier"
+    labels = {one.label for one in unit.waves.of_ramp(ramp.id)}
+    while unit.ramps.get(ramp.id).plan.label(wave.tier) in labels:
+        unit.ramps.rotate(ramp.id)
+
+
+def _anybody(going: WaveRun) -> bool:
+    """Say whether anybody is to be put into the segment: nothing is made for a wave of nobody."""
     with going.wiring.store.reading() as unit:
-        installation = unit.installation()
-    assert installation is not None, "a store that is in use has its installation"
-    stem = token_stem(installation, f"{going.ramp.slug}.{going.wave.label}")
-    listed = _value(
-        provider,
-        provider.find_by_token(
-            stem, since_ms=since - SEARCH_SINCE_MS, audience=going.container, limit_ms=READ_LIMIT_MS
-        ),
-    )
-    if not listed.complete:
-        raise unreadable(provider, Ambiguous(reason="incomplete_list"))
-    first = best(tuple(one for one in listed.found if one.status is not RemoteStatus.DRAFT))
-    if first is None:
-        return None
-    return _value(provider, provider.inspect(first.remote_id, limit_ms=READ_LIMIT_MS)).audience
+        counts = unit.assignments.counts(going.wave.id)
+    return counts.get("assigned", 0) + counts.get("in_segment", 0) > 0
 
 
-def _adopt(going: WaveRun, provider: Provider, segment: str, *, since: int, went: bool) -> JobOutcome:
-    """Take over a segment that is there already: whoever is in it is this wave's, whatever was picked.
+def _adopt_mailed(going: WaveRun, provider: Provider, own: Found, *, since: int) -> JobOutcome:
+    """Take over the segment of this wave's campaign that went: whoever is in it was mailed, whatever was picked.
 
-    If it went, nobody else is; its campaign is found, and adopted as what it is, by the handoff.
+    Nobody else is the wave's; its campaign is found, and adopted as what it is, by the handoff.
     """
-    members = _members(provider, segment)
+    segment, _ = segment_of(going, provider, own)
+    if not segment:
+        return going.fail("went_to_unknown")
+    members = members_of(provider, segment)
     identities = [_identity(member) for member in members]
     with going.writing() as unit:
         if not unit.waves.keep_segment(going.run, segment, since=since):
             raise Halt
         unit.assignments.adopt(going.ramp, going.wave, identities)
-        if went:
-            there = set(identities)
-            others = [
-                one.contact_id for one in unit.assignments.members(going.wave.id) if one.identity not in there
-            ]
-            unit.assignments.release(going.wave.id, others, code="not_in_segment")
-            going.advance(unit, Step.VERIFIED, verified=max(1, len(members)))
-        else:
-            going.advance(unit, Step.SEGMENT_CREATED)
-        unit.ramps.log(
-            going.ramp.id, "segment_adopted", wave_id=going.wave.id, members=len(members), went=went
-        )
+        there = set(identities)
+        others = [
+            one.contact_id for one in unit.assignments.members(going.wave.id) if one.identity not in there
+        ]
+        unit.assignments.release(going.wave.id, others, code="not_in_segment")
+        going.advance(unit, Step.VERIFIED, verified=max(1, len(members)))
+        _note_adopted(going, unit, len(members), went=True)
     return going.go_on()
+
+
+def _adopt_found(going: WaveRun, provider: Provider, segment: str, *, since: int) -> JobOutcome:
+    """Take over a segment of the wave's name that is there already; whoever is in it must have been picked for it.
+
+    Others were put there by somebody, or by an older wave of this name: a person decides before any of it goes on.
+    """
+    there = {_identity(member) for member in members_of(provider, segment)}
+    with going.writing() as unit:
+        if not unit.waves.keep_segment(going.run, segment, since=since):
+            raise Halt
+        strangers = there - {one.identity for one in unit.assignments.members(going.wave.id)}
+        going.advance(unit, Step.SEGMENT_CREATED)
+        _note_adopted(going, unit, len(there), went=False, strangers=len(strangers))
+    return going.fail("strangers_in_segment") if strangers else going.go_on()
+
+
+def _note_adopted(going: WaveRun, unit: Unit, members: int, *, went: bool, strangers: int = 0) -> None:
+    facts = {"members": members, "went": went, "strangers": strangers}
+    unit.ramps.log(going.ramp.id, "segment_adopted", wave_id=going.wave.id, actor=None, **facts)
 
 
 def push(going: WaveRun) -> JobOutcome:
@@ -267,7 +321,7 @@ def compare(going: WaveRun, provider: Provider) -> Seen | JobOutcome:
     """
     wave = going.wave
     assert wave.segment_id is not None, "the segment was made before"
-    there = {_identity(one): one for one in _members(provider, wave.segment_id)}
+    there = {_identity(one): one for one in members_of(provider, wave.segment_id)}
     with going.wiring.store.reading() as unit:
         ours = {one.identity: one for one in unit.assignments.members(wave.id)}
     gone = [identity for identity in there.keys() & ours.keys() if not there[identity].mailable]
@@ -308,7 +362,8 @@ def _take_out(going: WaveRun, provider: Provider, addresses: list[str]) -> JobOu
     return going.once_more(LAG_MS)
 
 
-def _members(provider: Provider, segment: str) -> tuple[Member, ...]:
+def members_of(provider: Provider, segment: str) -> tuple[Member, ...]:
+    """Return everybody in a segment; raise `ProviderFailed` unless all of them were read."""
     listed: Listing[Member] = _value(provider, provider.segment_members(segment, limit_ms=MEMBERS_LIMIT_MS))
     if not listed.complete:
         raise unreadable(provider, Ambiguous(reason="incomplete_list"))

@@ -52,12 +52,16 @@ class WaveRun:
         return found
 
     @contextmanager
-    def writing(self) -> Iterator[Unit]:
-        """Open a transaction that keeps job and ramp until it ends; raise `Halt` when job or wave isn't ours."""
+    def writing(self, *, picks: bool = False) -> Iterator[Unit]:
+        """Open a transaction that keeps job and ramp until it ends; raise `Halt` when job or wave isn't ours.
+
+        `picks`: it keeps the ramps whose people are left out, too.
+        """
         with self.wiring.store.unit() as unit:
             if not unit.waves.hold(self.run):
                 raise Halt
-            unit.ramps.hold(self.ramp.id)
+            hold = unit.ramps.hold_with_excluded if picks else unit.ramps.hold
+            hold(self.ramp.id)
             if not unit.waves.is_of(self.run):
                 raise Halt
             yield unit

@@ -199,11 +199,11 @@ def status_of(body: JsonObject) -> RemoteStatus:
 
 
 def matching(rows: Iterable[JsonObject], stem: str) -> Iterator[Found]:
-    """Yield what carries `[{stem}.g<generation>]` at the very end of its name.
+    """Yield what carries `[{stem}.g<generation>]`, or a part after the stem, too, at the very end of its name.
 
     Raises `ValueError` if one of these has an unreadable time of creation or id.
     """
-    token = re.compile(rf"\[{re.escape(stem)}\.g([0-9]{{1,9}})\]\Z")
+    token = re.compile(rf"\[{re.escape(stem)}(?:\.([A-Za-z0-9_.-]{{1,150}}))?\.g([0-9]{{1,9}})\]\Z")
     for row in rows:
         match = token.search(text(row, "name"))
         if match is None:
@@ -211,7 +211,9 @@ def matching(rows: Iterable[JsonObject], stem: str) -> Iterator[Found]:
         remote_id = text(row, "id")
         if not is_id(remote_id):
             raise ValueError("unreadable id")
-        yield Found(remote_id, int(match[1]), status_of(row), time_ms(text(row, "created_at")))
+        yield Found(
+            remote_id, int(match[2]), status_of(row), time_ms(text(row, "created_at")), match[1] or ""
+        )
 
 
 def is_own_id(body: JsonObject) -> str | None:

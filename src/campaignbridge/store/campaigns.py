@@ -144,6 +144,10 @@ class Campaigns:
             delivered=bool(row["delivered"]),
         )
 
+    def hold(self, campaign_id: str) -> None:
+        """Keep the campaign's row until this transaction ends: nothing of it is settled meanwhile."""
+        self._tx.run("campaigns.hold", id=campaign_id)
+
     def snapshot(self, campaign: Campaign) -> Snapshot:
         """Return the campaign's present content."""
         row = self._tx.one("campaigns.snapshot_of", campaign_id=campaign.id, revision=campaign.revision)

@@ -36,6 +36,10 @@ class RampReads:
             row["id"]: row["run_at"] for row in self._tx.all("ramp_reads.ticks_of_page", most_literal=most)
         }
 
+    def left(self, ramp_id: str) -> list[Row]:
+        """Return the drafts of waves that were written off and aren't known to be unsendable, oldest first."""
+        return self._tx.all("ramp_reads.left", ramp_id=ramp_id)
+
     def of_person(self, identity: str, *, person: str, most: int) -> list[Row]:
         """Return the waves that somebody was picked for, in whatever audience, oldest first.
 

@@ -47,6 +47,16 @@ class Ramps:
         """Leave out whom another ramp mailed or holds."""
         self._tx.run("ramps.exclude", ramp_id=ramp_id, excluded_id=excluded_id)
 
+    def hold_with_excluded(self, ramp_id: str) -> None:
+        """Keep a ramp and those that it leaves out, always in the same order: of two that pick at once, one waits."""
+        for one in sorted({ramp_id, *self.excluded(ramp_id)}):
+            self.hold(one)
+
+    def excluded(self, ramp_id: str) -> frozenset[str]:
+        """Return the ramps whose people this one leaves out."""
+        rows = self._tx.all("ramps.excluded", ramp_id=ramp_id)
+        return frozenset(row["excluded_id"] for row in rows)
+
     def get(self, ref: str) -> Ramp:
         """Return the ramp with this id or slug; raise `NotFound`."""
         row = self._tx.one("ramps.find", ref=ref)

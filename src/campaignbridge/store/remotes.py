@@ -187,4 +187,5 @@ def remote_of(row: Row) -> RemoteCampaign | None:
         reconciled_at=row["reconciled_at"],
         spent=bool(row["spent"]),
         retiring_at=row["retiring_at"],
+        retired_at=row["retired_at"],
     )

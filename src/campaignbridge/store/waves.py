@@ -33,9 +33,17 @@ class Waves:
         )
 
     def add_by_hand(
-        self, wave_id: str, *, ramp_id: str, label: str, run_id: str, broadcast_id: str, sent_at: int
+        self,
+        wave_id: str,
+        *,
+        ramp_id: str,
+        label: str,
+        run_id: str,
+        broadcast_id: str,
+        sent_at: int,
+        people: int = 0,
     ) -> bool:
-        """Record a wave that went before the ramp began; False when its label is taken."""
+        """Record a wave that went before the ramp began, or that was forgotten; False when its label is taken."""
         return (
             self._tx.run(
                 "waves.by_hand",
@@ -43,7 +51,7 @@ class Waves:
                 ramp_id=ramp_id,
                 label=label,
                 run_id=run_id,
-                requested=0,
+                requested=people,
                 broadcast_id=broadcast_id,
                 sent_at=sent_at,
             )

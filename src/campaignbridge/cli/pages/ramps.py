@@ -22,7 +22,7 @@ PAGES: dict[str, Page] = {
     ),
     "stats_missing": Page(
         "Three days after a wave went, there are fewer than 100 results to judge it by. No figures are not good news.",
-        "They are read at every tick. The next wave waits.",
+        "They are read at every tick, and the ramp goes on when they come. The next wave waits.",
         (
             "See that reports are on for the account, that the key may read them, and that webhooks arrive.",
             "If the provider's own pages look fine: ramps waive NAME WAVE --reason TEXT.",
@@ -83,11 +83,37 @@ PAGES: dict[str, Page] = {
         HELD,
         ("See whether these people have unsubscribed or were cleaned there.", STATUS, WRITE_OFF),
     ),
-    "strangers_in_segment": Page(
-        "People are in the wave's segment who don't belong to it, and taking them out didn't help.",
+    "nobody_left": Page(
+        "Everybody who was picked for the wave was suppressed or erased since, or given back. Nothing was made there.",
+        HELD,
+        (STATUS, WRITE_OFF),
+    ),
+    "went_to_unknown": Page(
+        "The provider has a campaign of this very wave that went, and doesn't show the segment that it went to. So the "
+        "store was put back to an earlier day, or somebody changed it there.",
         HELD,
         (
-            "Look for what adds them there: an automation, or a person.",
+            "Find out at the provider to whom it went, and how many.",
+            "ramps recover NAME --manual-finished --broadcast-id ID records that it went: its people count as mailed.",
+            "If it went to others, suppress them or abort the ramp before anybody is mailed twice.",
+        ),
+    ),
+    "forgotten_wave": Page(
+        "The provider has a wave of this ramp that went and that the store doesn't know: it was put back to an earlier "
+        "day. People of the wave that is open may have been mailed by that one.",
+        HELD,
+        (
+            WRITE_OFF,
+            "The next wave finds the forgotten one, counts its people as mailed, and picks among the others.",
+            "If the provider no longer shows to whom it went, that one stops, too: ramps abort NAME ends the ramp.",
+        ),
+    ),
+    "strangers_in_segment": Page(
+        "People are in the wave's segment who don't belong to it: they were there when it was found, or taking them "
+        "out didn't help.",
+        HELD,
+        (
+            "Look for what adds them there: an automation, a person, or an older wave of this name.",
             "ramps resume-wave NAME compares the lists again, and takes them out again.",
             WRITE_OFF,
         ),

@@ -66,6 +66,11 @@ LEFT JOIN waves w ON w.id = c.wave_id
 LEFT JOIN ramps p ON p.id = w.ramp_id
 WHERE c.id = :id
 
+-- name: hold
+-- Keeps the row until the transaction ends, so that no request of it is settled meanwhile. Whoever changes a wave by what
+-- its campaign is takes this row first, and then the ramp's, as a campaign does that takes its wave along.
+UPDATE campaigns SET version = version WHERE id = :id
+
 -- name: snapshot_of
 -- By key.
 SELECT campaign_id, revision, subject, preview_text, from_name, from_email, reply_to, html, text,

@@ -27,6 +27,17 @@ FROM (SELECT id FROM ramps
     ORDER BY CASE WHEN ended IS NULL THEN 0 ELSE 1 END, created_at DESC, id LIMIT :most_literal) AS page
 JOIN jobs j ON j.dedupe_key = 'ramp_tick:ramp:' || page.id AND j.state IN ('queued', 'claimed')
 
+-- name: left
+-- Drafts of a ramp's waves that were written off, and that nobody has proven to be unsendable; a wave's campaign has
+-- few generations. What went is none of them.
+SELECT w.label, w.id AS wave_id, c.id AS campaign_id, x.remote_id
+FROM waves w
+JOIN campaigns c ON c.id = w.campaign_id
+JOIN remote_campaigns x ON x.campaign_id = c.id
+WHERE w.ramp_id = :ramp_id AND w.closed = 'discarded' AND x.remote_id IS NOT NULL AND x.retired_at IS NULL
+    AND x.went = 0
+ORDER BY w.opened_at, w.id, x.generation
+
 -- name: of_person
 -- Which waves somebody was picked for, by the index of assignments of a contact; newest last. With what the
 -- provider's signed events said of their mail.

@@ -12,6 +12,10 @@ ON CONFLICT DO NOTHING
 -- By key; made once.
 INSERT INTO ramp_exclusions (ramp_id, excluded_id) VALUES (:ramp_id, :excluded_id) ON CONFLICT DO NOTHING
 
+-- name: excluded
+-- By the key's first column; a ramp leaves out few.
+SELECT excluded_id FROM ramp_exclusions WHERE ramp_id = :ramp_id ORDER BY excluded_id
+
 -- name: find
 -- By id or slug; an id is never a slug, since slugs have no underscore.
 SELECT id, slug, name, connection_id, list, audience_id, plan, label_offset, filters, seed, source_campaign,
@@ -31,22 +35,28 @@ ORDER BY CASE WHEN ended IS NULL THEN 0 ELSE 1 END, created_at DESC, id
 LIMIT :most_literal
 
 -- name: rivals
--- Ramps of the same audience that have not ended, or have a wave whose request is unresolved.
+-- Ramps of the same audience that have not ended, or have a wave that may still go: open, or with a request that is
+-- unresolved, or a delivery that is under way.
 SELECT r.slug FROM ramps r
 WHERE r.audience_id = :audience_id AND (r.ended IS NULL OR EXISTS (
-    SELECT 1 FROM waves w JOIN campaigns c ON c.id = w.campaign_id
-    WHERE w.ramp_id = r.id AND c.open_attempt IS NOT NULL))
+    SELECT 1 FROM waves w LEFT JOIN campaigns c ON c.id = w.campaign_id
+    WHERE w.ramp_id = r.id AND (w.closed IS NULL OR c.open_attempt IS NOT NULL
+        OR (w.closed = 'discarded' AND c.state IN ('scheduled', 'unknown')))))
 ORDER BY r.slug
 
 -- name: mailed_before
--- Ramps that mailed anybody of this audience: its own, and those of others that share a person with it, found by the
--- identity of each that they mailed, up to the first.
+-- Ramps that mailed anybody of this audience, or may have, or are about to: its own, and those of others that share a
+-- person with it, found by the identity of each that they hold, up to the first. A wave that was written off counts
+-- while a draft of it isn't proven to be unsendable, or is known to have gone.
 SELECT r.slug FROM ramps r
-WHERE EXISTS (SELECT 1 FROM waves w WHERE w.ramp_id = r.id AND w.closed IN ('sent', 'sent_late')
+WHERE EXISTS (SELECT 1 FROM waves w WHERE w.ramp_id = r.id
+    AND (w.closed IS NULL OR w.closed IN ('sent', 'sent_late') OR EXISTS (
+        SELECT 1 FROM remote_campaigns d
+        WHERE d.campaign_id = w.campaign_id AND d.remote_id IS NOT NULL AND (d.retired_at IS NULL OR d.went = 1)))
     AND (r.audience_id = :audience_id OR EXISTS (
         SELECT 1 FROM assignments a JOIN contacts x ON x.id = a.contact_id
         JOIN contacts c ON c.audience_id = :audience_id AND c.identity = x.identity
-        WHERE a.wave_id = w.id AND a.status = 'in_segment')))
+        WHERE a.wave_id = w.id AND a.status IN ('assigned', 'in_segment'))))
 ORDER BY r.slug
 
 -- name: pause
