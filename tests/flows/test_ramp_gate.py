@@ -258,3 +258,20 @@ def test_who_complained_or_bounced_for_good_is_suppressed_after_its_wave(lite):
     with lite.wiring.store.reading() as unit:
         assert unit.suppressions.count() > 0, lite.log()
     assert "suppressions_mirrored" in lite.log()
+
+
+def test_each_who_complained_bounced_or_left_is_suppressed_for_that_reason(ramp):
+    ramp.people(600)
+    ramp.behave(hard_bounces=30, unsubscribes=60, complaints=20)
+    ramp.init(tiers=(400, 100))
+    ramp.wave()
+    ramp.world.later(hours=24)
+    ramp.tick()
+    ramp.work()
+    assert ramp.ramp().facts.gate_tripped_at is not None
+    (wave,) = ramp.waves()
+    rows = ramp.world.home.rows("SELECT reason, count(*) AS n FROM suppressions GROUP BY reason")
+    found = {row["reason"]: row["n"] for row in rows}
+    assert found["bounce"] == wave.figures.bounced > 0
+    assert found["complaint"] == wave.figures.complained > 0
+    assert found["unsubscribe"] > 0

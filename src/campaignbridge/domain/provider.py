@@ -287,3 +287,4 @@ class Member:
     address: str = field(repr=False)
     mailable: bool  # would get a campaign to the segment now
     left: bool = False  # unsubscribed, by the provider's own record
+    given_up: bool = False  # the provider mails this address no more: it bounced for good

@@ -1,8 +1,8 @@
 """Mirroring: who left, complained or bounced for good after a wave is suppressed here, too.
 
 A job for each wave that went, queued at each tick for two weeks. It only reads at the provider, and suppressing
-somebody twice changes nothing, so it may run again at any time. Where the provider has a record of people, that is
-read; elsewhere the segment's member list tells who left.
+somebody twice changes nothing, so it may run again at any time. Where the record of people is at hand, that is read;
+elsewhere the segment's member list tells who left or was given up, and the record only who complained.
 """
 
 from collections.abc import Iterable
@@ -11,7 +11,7 @@ from contextlib import suppress
 from campaignbridge.domain.audience import Suppressed, Unusable, address_of
 from campaignbridge.domain.errors import NotFound, Refusal
 from campaignbridge.domain.job import Again, Done, Handler, Job, JobOutcome, Request
-from campaignbridge.domain.provider import Accepted, RecipientKind
+from campaignbridge.domain.provider import Accepted, Category, RecipientKind, Refused
 from campaignbridge.domain.ramp import Wave
 from campaignbridge.flows.reading import open_reader
 from campaignbridge.flows.stepping import wave_of
@@ -94,12 +94,24 @@ def _read(reader: Reader, remote_id: str | None, segment: str | None) -> Found |
     """Return who is to be suppressed, by reason; None when the provider gave no usable answer."""
     if "recipients" in reader.capabilities:
         return {} if remote_id is None else _of_record(reader, remote_id)
-    if segment is None:
-        return {}
+    return {} if segment is None else _of_members(reader, remote_id, segment)
+
+
+def _of_members(reader: Reader, remote_id: str | None, segment: str) -> Found | None:
     members = reader.segment_members(segment, limit_ms=LIMIT_MS)
     if not isinstance(members, Accepted):
         return None
-    return {Suppressed.UNSUBSCRIBE: _identities(one.address for one in members.value.items if one.left)}
+    found: Found = {
+        Suppressed.UNSUBSCRIBE: _identities(one.address for one in members.value.items if one.left),
+        Suppressed.BOUNCE: _identities(one.address for one in members.value.items if one.given_up),
+    }
+    if remote_id is not None:
+        complained = reader.recipients(remote_id, RecipientKind.COMPLAINED, most=MOST, limit_ms=LIMIT_MS)
+        if isinstance(complained, Accepted):
+            found[Suppressed.COMPLAINT] = _identities(one.address for one in complained.value.items)
+        elif not (isinstance(complained, Refused) and complained.category is Category.MISSING):
+            return None  # and not where there is no record yet
+    return found
 
 
 def _of_record(reader: Reader, remote_id: str) -> Found | None:

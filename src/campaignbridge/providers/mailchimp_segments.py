@@ -81,7 +81,10 @@ def members(turn: Turn) -> Outcome[Listing[Member]]:
         address, status = text(row, "email_address"), text(row, "status")
         if "@" in address and status:
             people[address.lower()] = Member(
-                address, mailable=status == "subscribed", left=status == "unsubscribed"
+                address,
+                mailable=status == "subscribed",
+                left=status == "unsubscribed",
+                given_up=status == "cleaned",
             )
     complete = rows.value.complete and len(people) == len(rows.value.items)
     return Accepted(Listing(tuple(people.values()), complete))
