@@ -6,6 +6,7 @@ import pytest
 
 from campaignbridge.domain.ramp import Closed
 from campaignbridge.flows import ramp_recovery, ramping
+from campaignbridge.flows.sweep import sweep
 from support.ramps import WHY, Backup
 from support.world import DANA
 
@@ -140,3 +141,36 @@ def test_a_store_that_forgot_a_whole_ramp_counts_its_people_as_mailed(lite, tmp_
     lite.resume_wave(accept_underfilled=True)
     lite.work()
     assert lite.nobody_twice() == 300
+
+
+CHANGES = [
+    ("picked", "find_segment", "create_segment"),
+    ("pushed", "segment_members", "remove_contacts"),
+    ("draft_ready", "segment_members", "remove_contacts"),
+]
+
+
+@pytest.mark.parametrize(("step", "read", "change"), CHANGES)
+def test_a_step_that_was_claimed_before_its_store_became_a_copy_changes_nothing(lite, step, read, change):
+    lite.people(300)
+    lite.init()
+    lite.started(step)
+    if change == "remove_contacts":
+        lite.put(lite.opened().segment_id, "stranger@example.com")
+    lite.world.meanwhile(
+        read,
+        lambda: lite.world.home.rows(
+            "UPDATE installation SET place = coalesce(place, 'there'), paused_since = 1, paused_reason = 'backup'"
+        ),
+    )
+    lite.world.calls.clear()
+    lite.world.step()
+    assert read in lite.world.calls
+    assert change not in lite.world.calls
+    assert lite.opened().step.value == step
+    lite.world.home.rows("UPDATE installation SET paused_since = NULL, paused_reason = NULL")
+    lite.work()
+    sweep(lite.wiring, None)
+    lite.work()
+    assert lite.waves()[0].closed is Closed.SENT, lite.log()
+    assert lite.nobody_twice() == 100

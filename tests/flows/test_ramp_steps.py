@@ -64,6 +64,28 @@ def test_who_is_suppressed_between_the_pick_and_the_send_is_not_mailed(lite, at)
     assert chosen not in lite.inside(wave.segment_id)
 
 
+@pytest.mark.parametrize("how", ["suppressed", "erased"])
+@pytest.mark.parametrize("at", ["picked", "segment_created"])
+def test_who_is_suppressed_or_erased_before_the_push_never_comes_to_the_provider(lite, how, at):
+    lite.people(300)
+    lite.init()
+    lite.started(at)
+    chosen = lite.chosen()
+    if how == "erased":
+        lite.world.bridge.erase_person(chosen, actor=DANA)
+    else:
+        lite.suppress(chosen)
+    lite.work()
+    (wave,) = lite.waves()
+    assert wave.closed is Closed.SENT, lite.log()
+    assert lite.counts(wave) == {"in_segment": 99, "released": 1}
+    assert "strangers_removed" not in lite.log()
+    assert "suppressed_released" in lite.log()
+    rosters = lite.world.sandbox.world.roster._people.values()
+    assert not any(one.email == chosen for people in rosters for one in people.everyone()), "it never left"
+    assert lite.nobody_twice() == 99
+
+
 def test_who_left_at_the_provider_is_not_mailed_and_suppressed_here_too(one):
     one.people(300)
     one.init()

@@ -221,6 +221,12 @@ def push(going: WaveRun) -> JobOutcome:
         return going.go_on()
     if not chunk:
         return going.later(max(1_000, (due or 0) - wave.now))
+    gone = [one.contact_id for one in chunk if one.gone]
+    if gone:
+        with going.writing() as unit:
+            unit.assignments.release(wave.id, gone, code="suppressed")
+            unit.ramps.log(going.ramp.id, "suppressed_released", wave_id=wave.id, people=len(gone))
+        return going.go_on()
     checked = going.wiring.clock.mark()
     with going.writing() as unit:
         going.require(unit, need_ms=PUSH_LIMIT_MS + MARGIN_MS)

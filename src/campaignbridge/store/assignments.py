@@ -17,6 +17,7 @@ class Candidate:
     contact_id: int
     email: str = field(repr=False)
     attributes: Mapping[str, str] = field(repr=False)
+    gone: bool = False  # suppressed or erased since the pick
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,9 @@ class Assignments:
     def to_push(self, wave_id: str, *, most: int) -> list[Candidate]:
         """Return who is to be pushed now."""
         return [
-            Candidate(row["contact_id"], row["email"], json.loads(row["attributes"] or "{}"))
+            Candidate(
+                row["contact_id"], row["email"], json.loads(row["attributes"] or "{}"), bool(row["gone"])
+            )
             for row in self._tx.all("assignments.to_push", wave_id=wave_id, most_literal=most)
         ]
 

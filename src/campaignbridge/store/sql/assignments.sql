@@ -56,8 +56,11 @@ SELECT wave_id, status, count(*) AS n FROM assignments
 WHERE wave_id IN (SELECT id FROM waves WHERE ramp_id = :ramp_id) GROUP BY wave_id, status
 
 -- name: to_push
--- Who is to be put into the segment now: picked, and not put off. By the index of what is to be pushed.
-SELECT a.contact_id, c.email, c.identity, c.attributes
+-- Who is to be put into the segment now: picked, and not put off. By the index of what is to be pushed; whoever was
+-- suppressed or erased since the pick is told, and goes nowhere.
+SELECT a.contact_id, c.email, c.identity, c.attributes,
+    CASE WHEN c.erased_at IS NOT NULL OR EXISTS (SELECT 1 FROM suppressions s WHERE s.identity = c.identity) THEN 1
+        ELSE 0 END AS gone
 FROM assignments a JOIN contacts c ON c.id = a.contact_id
 WHERE a.wave_id = :wave_id AND a.status = 'assigned' AND coalesce(a.try_at, 0) <= (SELECT now_ms())
 ORDER BY a.contact_id

@@ -34,10 +34,11 @@ FROM waves WHERE id = :id
 
 -- name: hold_job
 -- Every write of a step repeats its job's fence and holder, and keeps the row from being taken over until the
--- transaction ends.
+-- transaction ends. In a copy that nobody has adopted no step goes on, not even one that was claimed when it was made.
 UPDATE jobs SET holder = holder
 WHERE id = :job_id AND fence = :fence AND holder = :holder AND state = 'claimed'
     AND lease_until >= now_ms() + :need_ms
+    AND NOT EXISTS (SELECT 1 FROM installation WHERE paused_since IS NOT NULL)
 
 -- name: is_of_run
 -- Read after the ramp's row is ours, so that nobody displaces the run, or closes the wave, before the transaction ends.
