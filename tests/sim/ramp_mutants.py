@@ -22,7 +22,7 @@ _COMPARE = wave_people.compare
 _OPEN = "\n    AND NOT EXISTS (SELECT 1 FROM waves w WHERE w.ramp_id = r.id AND w.closed IS NULL)"
 _TIER = (
     "\n    AND coalesce((SELECT max(w.tier) FROM waves w WHERE w.ramp_id = r.id AND w.closed = 'sent'), -1)"
-    " = :tier - 1"
+    "\n        = CAST(:tier AS bigint) - 1"
 )
 _LIVE = """
         AND NOT EXISTS (SELECT 1 FROM assignments a WHERE a.contact_id = c.id

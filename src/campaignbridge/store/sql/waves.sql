@@ -6,7 +6,8 @@ SELECT :id, r.id, CAST(:tier AS bigint), :label, :run_id, 'picking', :requested,
 FROM ramps r
 WHERE r.id = :ramp_id AND r.ended IS NULL AND r.paused_at IS NULL AND r.gate_tripped_at IS NULL
     AND r.needs_operator IS NULL
-    AND coalesce((SELECT max(w.tier) FROM waves w WHERE w.ramp_id = r.id AND w.closed = 'sent'), -1) = CAST(:tier AS bigint) - 1
+    AND coalesce((SELECT max(w.tier) FROM waves w WHERE w.ramp_id = r.id AND w.closed = 'sent'), -1)
+        = CAST(:tier AS bigint) - 1
     AND NOT EXISTS (SELECT 1 FROM waves w WHERE w.ramp_id = r.id AND w.closed IS NULL)
 ON CONFLICT DO NOTHING
 
