@@ -68,7 +68,7 @@ class SandboxServer:
     def start(self) -> Self:
         """Serve in daemon threads."""
         self._thread = threading.Thread(
-            target=self._listener.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True, name="sandbox"
+            target=self._listener.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True, name="sandbox"
         )
         self._thread.start()
         self._courier = threading.Thread(target=self._carry, daemon=True, name="sandbox-webhooks")
