@@ -70,6 +70,12 @@ def test_a_ramp_with_an_offset_judges_the_wave_that_went_before(lite):
     assert lite.waves()[1].label == "wave-4"
 
 
+def test_a_wave_that_came_before_did_not_go_in_the_future(one):
+    one.people(300)
+    with refused("invalid_input"):
+        one.init(offset=3, previous_broadcast="b-1", previous_sent_at=one.world.now() + HOUR_MS)
+
+
 def test_content_that_is_not_approved_is_refused(one):
     one.people(10)
     one.content = one.world.create()

@@ -390,3 +390,32 @@ def test_a_discard_and_a_change_of_thresholds_at_once_lose_neither(one):
     discard(one)
     plan = one.ramp().plan
     assert (plan.offset, plan.thresholds) == (ramp.plan.offset + 1, Thresholds(20_000, 700))
+
+
+def test_a_wave_that_a_person_sent_and_stopped_midway_is_not_written_off_even_when_it_is_deleted(one):
+    released(one, "draft_ready")
+    campaign_id = one.campaign()
+    one.world.send_by_hand(campaign_id)
+    one.world.later(seconds=30)
+    path = f"/campaigns/{one.world.remote_id(campaign_id)}"
+    one.world.by_hand("POST", f"{path}/actions/cancel-send")
+    one.world.later(minutes=5)
+    one.world.reconcile(campaign_id)
+    assert one.world.state(campaign_id) == "cancelled"
+    mailed = one.world.remote(campaign_id).emails_sent
+    assert 0 < mailed < 100
+    one.world.by_hand("DELETE", path)
+    with refused("invalid_state"):
+        discard(one, back=True)
+    view = one.world.bridge.ramp_status("winter", read=True, actor=DANA)
+    assert "--manual-finished" in view.advice.command
+    finish(one, sent_at=one.world.now(), mailed=mailed)
+    assert one.waves()[0].closed is Closed.SENT
+    assert one.counts(one.waves()[0]) == {"in_segment": 100}
+
+
+@pytest.mark.parametrize("hours", [1, 24 * 365])
+def test_a_wave_did_not_go_in_the_future(one, hours):
+    released(one, "pushed")
+    with refused("invalid_input"):
+        finish(one, broadcast_id="b", sent_at=one.world.now() + hours * 3_600_000, mailed=1)

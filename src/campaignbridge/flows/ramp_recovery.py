@@ -30,7 +30,7 @@ from campaignbridge.flows.aiming import (
     note,
     status,
 )
-from campaignbridge.flows.ramping import require_broadcast, require_reason
+from campaignbridge.flows.ramp_given import require_broadcast, require_past, require_reason
 from campaignbridge.flows.reading import open_reader
 from campaignbridge.flows.reconcile import look
 from campaignbridge.flows.resolving import Ruling, Verdict, resolve
@@ -72,6 +72,7 @@ def finish_by_hand(
         _require_past_window(looked.dossier)
     if broadcast_id is not None:
         require_broadcast(broadcast_id)
+    require_past(sent_at, now_ms=looked.wave.now)
     if mailed is not None and mailed < 1:
         raise InvalidInput("Somebody was mailed, or the wave did not go.", todo="Say how many: --mailed N.")
     facts, seen = _filled(wiring, looked, broadcast_id, sent_at, mailed)

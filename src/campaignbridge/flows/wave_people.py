@@ -221,12 +221,8 @@ def push(going: WaveRun) -> JobOutcome:
         return going.go_on()
     if not chunk:
         return going.later(max(1_000, (due or 0) - wave.now))
-    gone = [one.contact_id for one in chunk if one.gone]
-    if gone:
-        with going.writing() as unit:
-            unit.assignments.release(wave.id, gone, code="suppressed")
-            unit.ramps.log(going.ramp.id, "suppressed_released", wave_id=wave.id, people=len(gone))
-        return going.go_on()
+    if any(one.gone for one in chunk):
+        return _let_go_before(going, chunk)
     checked = going.wiring.clock.mark()
     with going.writing() as unit:
         going.require(unit, need_ms=PUSH_LIMIT_MS + MARGIN_MS)
@@ -258,6 +254,15 @@ def push(going: WaveRun) -> JobOutcome:
             raise unreadable(provider, pushed.ended_by)
         case _:
             assert_never(pushed.ended_by)
+
+
+def _let_go_before(going: WaveRun, chunk: list[Candidate]) -> JobOutcome:
+    """Give up whoever was suppressed or erased since the pick, before anything of them leaves."""
+    gone = [one.contact_id for one in chunk if one.gone]
+    with going.writing() as unit:
+        unit.assignments.release(going.wave.id, gone, code="suppressed")
+        unit.ramps.log(going.ramp.id, "suppressed_released", wave_id=going.wave.id, people=len(gone))
+    return going.go_on()
 
 
 def _fields(one: Candidate) -> dict[str, str]:
