@@ -233,6 +233,21 @@ def test_who_was_erased_is_not_picked_and_taken_out_if_they_are_in_a_wave(one):
     assert one.nobody_twice() == 99
 
 
+def test_who_was_erased_and_came_back_still_counts_as_mailed(ramp):
+    ramp.people(100)
+    ramp.init(tiers=(50, 51), allow_small_tiers=True, min_age_ms=0)
+    ramp.wave()
+    bridge = ramp.world.bridge
+    mailed = min(ramp.inside(ramp.waves()[0].segment_id))
+    bridge.erase_person(mailed, actor=DANA)
+    bridge.unsuppress([mailed], reason="erased", actor=DANA)
+    ramp.people(101)
+    ramping.waive(ramp.wiring, "winter", "wave-1", actor=DANA, reason=WHY)
+    ramp.wave()
+    assert ramp.waves()[1].picked == 51, "100 were there, 50 of them mailed, and one is new"
+    assert ramp.nobody_twice() == 101
+
+
 def test_a_ramp_with_a_cron_starts_at_its_time_and_not_when_it_is_set_up(ramp):
     ramp.people(300)
     ramp.init(cron="0 9 * * *", zone="Europe/Berlin")
