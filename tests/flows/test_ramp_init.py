@@ -222,10 +222,12 @@ def test_whom_an_excluded_ramp_holds_in_an_open_wave_is_left_out_too(one, step):
     assert one.nobody_twice() == 300, (one.log(), one.log("summer"))
 
 
-def test_who_was_erased_is_not_picked_and_taken_out_if_they_are_in_a_wave(one):
+@pytest.mark.parametrize("step", ["pushed", "draft_ready", "looked"])
+def test_who_was_erased_is_not_picked_and_taken_out_if_they_are_in_a_wave(lite, step):
+    one = lite
     one.people(300)
     one.init()
-    one.started("pushed")
+    one.started(step)
     chosen = one.chosen()
     one.world.bridge.erase_person(chosen, actor=DANA)
     one.work()

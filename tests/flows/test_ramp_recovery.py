@@ -139,6 +139,31 @@ def test_a_drained_pool_is_agreed_to_whatever_became_of_the_run(lite):
     assert lite.nobody_twice() == 120
 
 
+def test_nobody_agrees_to_too_few_people_before_they_are_found(lite):
+    lite.people(120)
+    lite.init(tiers=(300,))
+    lite.started("picking")
+    release(lite)
+    lite.resume_wave(accept_underfilled=True)
+    lite.work()
+    assert lite.opened().failed == "pool_drained"
+    assert lite.world.sends() == 0
+
+
+def test_who_agreed_to_too_few_people_did_not_agree_to_others(lite):
+    lite.people(120)
+    lite.init(tiers=(300,))
+    lite.wave()
+    ramping.pause(lite.wiring, "winter", actor=DANA, reason=WHY)
+    lite.resume_wave(accept_underfilled=True)
+    lite.suppress(*(f"p{number}@example.com" for number in range(110)))
+    clear(lite)
+    ramping.resume(lite.wiring, "winter", actor=DANA, reason=WHY)
+    lite.work()
+    assert (lite.opened().failed, lite.opened().picked) == ("pool_drained", 10)
+    assert lite.world.sends() == 0
+
+
 def test_clearing_a_failure_begins_anew_while_nothing_exists_elsewhere(lite):
     lite.people(120)
     lite.init(tiers=(300,))

@@ -273,7 +273,8 @@ def resume_wave(
     with wiring.store.unit() as unit:
         keep(unit, looked)
         fresh = wiring.chance.token(12)
-        agreed = actor.name if accept_underfilled else None
+        # Somebody agrees to what was found, and not beforehand.
+        agreed = actor.name if ramp.plan.awaits_consent(wave) else None
         if not unit.waves.displace(wave, fresh_run=fresh, underfilled_by=agreed):
             raise changed(ramp)
         done(unit, looked, (actor, aim), "wave_resumed")
