@@ -444,3 +444,32 @@ def test_a_wave_did_not_go_in_the_future(one, hours):
     released(one, "pushed")
     with refused("invalid_input"):
         finish(one, broadcast_id="b", sent_at=one.world.now() + hours * 3_600_000, mailed=1)
+
+
+def test_our_own_broadcast_that_went_is_never_called_not_sent_for_another(lite):
+    lite.people(400)
+    lite.init(tiers=(100, 150))
+    lite.started("looked")
+    lite.world.fault("send", "accept_then_drop")
+    lite.world.step()
+    lite.world.later(minutes=8)
+    with refused("invalid_state"):
+        finish(lite, broadcast_id="another", sent_at=lite.world.now(), mailed=100)
+    assert lite.world.state(lite.campaign()) == "unknown"
+    lite.work()
+    assert lite.waves()[0].closed is Closed.SENT, lite.log()
+    assert lite.world.state(lite.campaign()) == "sent"
+
+
+def test_a_campaign_that_was_called_not_sent_and_went_is_recorded_as_what_it_did(one):
+    stopped_watch(one)
+    campaign_id = one.campaign()
+    one.world.bridge.resolve(campaign_id, actor=DANA, ruling=Ruling(verdict=Verdict.NOT_SENT, evidence=WHY))
+    one.world.sandbox.faults.clear()
+    one.world.send_by_hand(campaign_id)
+    one.world.later(minutes=5)
+    view = one.world.bridge.ramp_status("winter", read=True, actor=DANA)
+    assert "--manual-finished" in view.advice.command
+    finish(one)
+    assert one.waves()[0].closed is Closed.SENT
+    assert one.waves()[0].verified == 100
