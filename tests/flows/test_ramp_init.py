@@ -70,6 +70,12 @@ def test_a_ramp_with_an_offset_judges_the_wave_that_went_before(lite):
     assert lite.waves()[1].label == "wave-4"
 
 
+def test_a_wave_that_came_before_did_not_go_in_the_future(one):
+    one.people(300)
+    with refused("invalid_input"):
+        one.init(offset=3, previous_broadcast="b-1", previous_sent_at=one.world.now() + HOUR_MS)
+
+
 def test_content_that_is_not_approved_is_refused(one):
     one.people(10)
     one.content = one.world.create()
@@ -216,15 +222,32 @@ def test_whom_an_excluded_ramp_holds_in_an_open_wave_is_left_out_too(one, step):
     assert one.nobody_twice() == 300, (one.log(), one.log("summer"))
 
 
-def test_who_was_erased_is_not_picked_and_taken_out_if_they_are_in_a_wave(one):
+@pytest.mark.parametrize("step", ["pushed", "draft_ready", "looked"])
+def test_who_was_erased_is_not_picked_and_taken_out_if_they_are_in_a_wave(lite, step):
+    one = lite
     one.people(300)
     one.init()
-    one.started("pushed")
+    one.started(step)
     chosen = one.chosen()
     one.world.bridge.erase_person(chosen, actor=DANA)
     one.work()
     assert one.waves()[0].verified == 99, one.log()
     assert one.nobody_twice() == 99
+
+
+def test_who_was_erased_and_came_back_still_counts_as_mailed(ramp):
+    ramp.people(100)
+    ramp.init(tiers=(50, 51), allow_small_tiers=True, min_age_ms=0)
+    ramp.wave()
+    bridge = ramp.world.bridge
+    mailed = min(ramp.inside(ramp.waves()[0].segment_id))
+    bridge.erase_person(mailed, actor=DANA)
+    bridge.unsuppress([mailed], reason="erased", actor=DANA)
+    ramp.people(101)
+    ramping.waive(ramp.wiring, "winter", "wave-1", actor=DANA, reason=WHY)
+    ramp.wave()
+    assert ramp.waves()[1].picked == 51, "100 were there, 50 of them mailed, and one is new"
+    assert ramp.nobody_twice() == 101
 
 
 def test_a_ramp_with_a_cron_starts_at_its_time_and_not_when_it_is_set_up(ramp):

@@ -139,6 +139,31 @@ def test_a_drained_pool_is_agreed_to_whatever_became_of_the_run(lite):
     assert lite.nobody_twice() == 120
 
 
+def test_nobody_agrees_to_too_few_people_before_they_are_found(lite):
+    lite.people(120)
+    lite.init(tiers=(300,))
+    lite.started("picking")
+    release(lite)
+    lite.resume_wave(accept_underfilled=True)
+    lite.work()
+    assert lite.opened().failed == "pool_drained"
+    assert lite.world.sends() == 0
+
+
+def test_who_agreed_to_too_few_people_did_not_agree_to_others(lite):
+    lite.people(120)
+    lite.init(tiers=(300,))
+    lite.wave()
+    ramping.pause(lite.wiring, "winter", actor=DANA, reason=WHY)
+    lite.resume_wave(accept_underfilled=True)
+    lite.suppress(*(f"p{number}@example.com" for number in range(110)))
+    clear(lite)
+    ramping.resume(lite.wiring, "winter", actor=DANA, reason=WHY)
+    lite.work()
+    assert (lite.opened().failed, lite.opened().picked) == ("pool_drained", 10)
+    assert lite.world.sends() == 0
+
+
 def test_clearing_a_failure_begins_anew_while_nothing_exists_elsewhere(lite):
     lite.people(120)
     lite.init(tiers=(300,))
@@ -390,3 +415,61 @@ def test_a_discard_and_a_change_of_thresholds_at_once_lose_neither(one):
     discard(one)
     plan = one.ramp().plan
     assert (plan.offset, plan.thresholds) == (ramp.plan.offset + 1, Thresholds(20_000, 700))
+
+
+def test_a_wave_that_a_person_sent_and_stopped_midway_is_not_written_off_even_when_it_is_deleted(one):
+    released(one, "draft_ready")
+    campaign_id = one.campaign()
+    one.world.send_by_hand(campaign_id)
+    one.world.later(seconds=30)
+    path = f"/campaigns/{one.world.remote_id(campaign_id)}"
+    one.world.by_hand("POST", f"{path}/actions/cancel-send")
+    one.world.later(minutes=5)
+    one.world.reconcile(campaign_id)
+    assert one.world.state(campaign_id) == "cancelled"
+    mailed = one.world.remote(campaign_id).emails_sent
+    assert 0 < mailed < 100
+    one.world.by_hand("DELETE", path)
+    with refused("invalid_state"):
+        discard(one, back=True)
+    view = one.world.bridge.ramp_status("winter", read=True, actor=DANA)
+    assert "--manual-finished" in view.advice.command
+    finish(one, sent_at=one.world.now(), mailed=mailed)
+    assert one.waves()[0].closed is Closed.SENT
+    assert one.counts(one.waves()[0]) == {"in_segment": 100}
+
+
+@pytest.mark.parametrize("hours", [1, 24 * 365])
+def test_a_wave_did_not_go_in_the_future(one, hours):
+    released(one, "pushed")
+    with refused("invalid_input"):
+        finish(one, broadcast_id="b", sent_at=one.world.now() + hours * 3_600_000, mailed=1)
+
+
+def test_our_own_broadcast_that_went_is_never_called_not_sent_for_another(lite):
+    lite.people(400)
+    lite.init(tiers=(100, 150))
+    lite.started("looked")
+    lite.world.fault("send", "accept_then_drop")
+    lite.world.step()
+    lite.world.later(minutes=8)
+    with refused("invalid_state"):
+        finish(lite, broadcast_id="another", sent_at=lite.world.now(), mailed=100)
+    assert lite.world.state(lite.campaign()) == "unknown"
+    lite.work()
+    assert lite.waves()[0].closed is Closed.SENT, lite.log()
+    assert lite.world.state(lite.campaign()) == "sent"
+
+
+def test_a_campaign_that_was_called_not_sent_and_went_is_recorded_as_what_it_did(one):
+    stopped_watch(one)
+    campaign_id = one.campaign()
+    one.world.bridge.resolve(campaign_id, actor=DANA, ruling=Ruling(verdict=Verdict.NOT_SENT, evidence=WHY))
+    one.world.sandbox.faults.clear()
+    one.world.send_by_hand(campaign_id)
+    one.world.later(minutes=5)
+    view = one.world.bridge.ramp_status("winter", read=True, actor=DANA)
+    assert "--manual-finished" in view.advice.command
+    finish(one)
+    assert one.waves()[0].closed is Closed.SENT
+    assert one.waves()[0].verified == 100

@@ -175,7 +175,7 @@ def test_no_precondition_of_the_domain_refuses_what_is_advised():
         (Facts(needs_operator="label_collides"), {}, 'ramps abort winter --reason "..."', 0),
         (
             Facts(needs_operator="pool_drained"),
-            {"wave": wave("pool_drained", Step.PICKED)},
+            {"wave": wave("pool_drained", Step.PICKED), "underfilled": True},
             'ramps resume-wave winter --accept-underfilled --reason "..."',
             4_990,
         ),

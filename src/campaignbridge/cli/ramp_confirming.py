@@ -33,7 +33,7 @@ RunOption = Annotated[
 
 def require_reason_here(reason: str) -> None:
     """Refuse a reason that the flow would refuse, before a question is asked in vain."""
-    from campaignbridge.flows.ramping import require_reason
+    from campaignbridge.flows.ramp_given import require_reason
 
     require_reason(reason)
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from campaignbridge.domain.evidence import Negative
 from campaignbridge.domain.ledger import SETTLE_MS
+from campaignbridge.domain.provider import RemoteStatus
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,12 @@ class RemoteCampaign:
     def sendable(self) -> bool:
         """Say whether this generation may still be sent, as far as its own history tells."""
         return not self.went and not self.spent and self.retiring_at is None
+
+    @property
+    def may_have_mailed(self) -> bool:
+        """Say whether somebody may have been mailed by it: it went, or was stopped, and not before the first."""
+        stopped = self.observed_status == RemoteStatus.CANCELLED.value and self.emails_sent != 0
+        return self.went or bool(self.emails_sent) or stopped
 
     def may_be_written_until(self) -> int | None:
         """Return when an upload of ours can no longer land, or None when none is open."""

@@ -224,11 +224,25 @@ def _store(unit: Unit, progress: Progress, batch: _Batch) -> list[tuple[Record, 
             )
         )
     progress.added += len(new)
-    unit.audiences.load(new)
+    _add(unit, progress.audience_id, new, fresh)
     unit.audiences.change(_changes(progress, known, by_person))
     if new:
         unit.audiences.hold(progress.audience_id, added=len(new))
     return late
+
+
+def _add(unit: Unit, audience_id: int, new: list[NewContact], fresh: dict[str, bytes]) -> None:
+    """Add people; somebody who was erased and may come back takes the row that stands for them."""
+    hashes = {identity: people.erased_identity(person) for identity, person in fresh.items()}
+    back = unit.audiences.erased(audience_id, list(hashes.values())) if new else {}
+    added: list[NewContact] = []
+    for contact in new:
+        row = back.get(hashes[str(contact[1])])
+        if row is None:
+            added.append(contact)
+        else:
+            unit.audiences.come_back(row["id"], contact)
+    unit.audiences.load(added)
 
 
 def _erased(unit: Unit, fresh: dict[str, bytes]) -> set[str]:

@@ -53,6 +53,7 @@ class Delivery:
     remote_id: str | None = None
     sendable: bool = True  # as far as its own history tells
     delivered: bool = False  # a send of this draft was ever issued
+    mailed: bool = False  # as far as it was read: somebody may have been mailed by it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -207,7 +208,7 @@ def _went(at: Situation, wave: Wave, delivery: Delivery) -> Advice:
     if delivery.state in (State.APPROVED, State.PROVIDER_DRAFT):
         effect = f"It only reads, and records what the provider shows: {wave.label} may have gone from there."
         return Advice(READ.format(target=delivery.id), effect)
-    if at.draft is Draft.WENT:
+    if at.draft is Draft.WENT or delivery.mailed:
         return _went_by_hand(at, wave)
     return _give_up(at, f"The provider shows {wave.label} as stopped, so it can't be written off alone.")
 
@@ -233,6 +234,8 @@ def _write_off(at: Situation, why: str) -> Advice:
             return _withheld(at)
         case Draft.WENT | Draft.OTHER:
             return _went(at, wave, delivery)
+        case Draft.GONE if delivery.mailed:
+            return _went_by_hand(at, wave)
         case Draft.GONE if delivery.delivered:
             return _gone_after_a_send(at, wave, delivery)
         case Draft.DRAFT if not at.retires and delivery.delivered:

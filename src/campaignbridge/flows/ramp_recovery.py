@@ -7,7 +7,7 @@ anybody who was mailed, and no state has no way out.
 from dataclasses import dataclass
 
 from campaignbridge.domain.actor import Actor
-from campaignbridge.domain.campaign import State
+from campaignbridge.domain.campaign import TERMINAL, State
 from campaignbridge.domain.errors import InProgress, InvalidInput, InvalidState, ProviderFailed
 from campaignbridge.domain.ledger import READ_LIMIT_MS, Operation
 from campaignbridge.domain.provider import (
@@ -30,7 +30,7 @@ from campaignbridge.flows.aiming import (
     note,
     status,
 )
-from campaignbridge.flows.ramping import require_broadcast, require_reason
+from campaignbridge.flows.ramp_given import require_broadcast, require_past, require_reason
 from campaignbridge.flows.reading import open_reader
 from campaignbridge.flows.reconcile import look
 from campaignbridge.flows.resolving import Ruling, Verdict, resolve
@@ -72,6 +72,7 @@ def finish_by_hand(
         _require_past_window(looked.dossier)
     if broadcast_id is not None:
         require_broadcast(broadcast_id)
+    require_past(sent_at, now_ms=looked.wave.now)
     if mailed is not None and mailed < 1:
         raise InvalidInput("Somebody was mailed, or the wave did not go.", todo="Say how many: --mailed N.")
     facts, seen = _filled(wiring, looked, broadcast_id, sent_at, mailed)
@@ -123,12 +124,13 @@ def _settled_by_it(  # noqa: PLR0917  the facts of one change
         )
     if remote is None or remote.remote_id != facts.broadcast_id:
         if campaign.open_attempt is not None:
+            _require_not_gone(wiring, dossier)
             _rule(wiring, campaign.id, Verdict.NOT_SENT, aim, actor)
         return False
     if campaign.open_attempt is not None:
         _rule(wiring, campaign.id, Verdict.SENT, aim, actor)
         return True
-    if shown in (RemoteStatus.SENDING, RemoteStatus.SENT):
+    if shown in (RemoteStatus.SENDING, RemoteStatus.SENT) and campaign.state not in TERMINAL:
         return look(wiring, campaign.id, actor=actor.name).state in WENT
     if shown is None and not (isinstance(seen, Refused) and seen.category is Category.MISSING):
         raise ProviderFailed(
@@ -136,6 +138,18 @@ def _settled_by_it(  # noqa: PLR0917  the facts of one change
             todo="Repeat the command in a little while, or name the broadcast that went: --broadcast-id ID",
         )
     return False
+
+
+def _require_not_gone(wiring: Wiring, dossier: Dossier) -> None:
+    """Raise when the provider shows that our own object went, before a person calls it not sent."""
+    assert dossier.remote is not None, "what was asked to go is known there"
+    assert dossier.remote.remote_id is not None
+    seen = open_reader(wiring, dossier.connection).inspect(dossier.remote.remote_id, limit_ms=READ_LIMIT_MS)
+    if isinstance(seen, Accepted) and seen.value.status not in (RemoteStatus.DRAFT, RemoteStatus.UNTRACKED):
+        raise InvalidState(
+            f"The provider calls our own {dossier.remote.remote_id} {seen.value.raw_status}: it may have gone, too.",
+            todo=f"Let its record decide: campaigns reconcile {dossier.campaign.id}",
+        )
 
 
 def _rule(wiring: Wiring, campaign_id: str, verdict: Verdict, aim: Aim, actor: Actor) -> None:
@@ -272,7 +286,8 @@ def resume_wave(
     with wiring.store.unit() as unit:
         keep(unit, looked)
         fresh = wiring.chance.token(12)
-        agreed = actor.name if accept_underfilled else None
+        # Somebody agrees to what was found, and not beforehand.
+        agreed = actor.name if ramp.plan.awaits_consent(wave) else None
         if not unit.waves.displace(wave, fresh_run=fresh, underfilled_by=agreed):
             raise changed(ramp)
         done(unit, looked, (actor, aim), "wave_resumed")

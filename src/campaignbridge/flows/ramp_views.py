@@ -249,6 +249,7 @@ def _delivery(dossier: Dossier) -> Delivery:
         remote_id=remote.remote_id if remote else None,
         sendable=remote is None or remote.sendable,
         delivered=dossier.delivered,
+        mailed=remote is not None and remote.may_have_mailed,
     )
 
 

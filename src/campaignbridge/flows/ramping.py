@@ -15,13 +15,22 @@ from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.content import MAX_NAME, require_one_line
 from campaignbridge.domain.errors import Conflict, InvalidInput, InvalidState, NotFound
 from campaignbridge.domain.gate import Figures, Thresholds, Verdict, judge
-from campaignbridge.domain.ramp import Facts, Plan, Ramp, Wave, label_of, require_plan, require_slug
+from campaignbridge.domain.ramp import (
+    Facts,
+    Plan,
+    Ramp,
+    Wave,
+    label_of,
+    require_plan,
+    require_slug,
+)
 from campaignbridge.domain.recurring import Cron
 from campaignbridge.domain.when import require_zone
 from campaignbridge.flows.connecting import find_connection
 from campaignbridge.flows.gating import end_missing
 from campaignbridge.flows.leaving import Stopped, hold_deliveries, unstoppable
 from campaignbridge.flows.leftovers import retire_leftovers
+from campaignbridge.flows.ramp_given import require_broadcast, require_past, require_reason
 from campaignbridge.flows.stepping import queue_tick, wake_open_wave
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Row
@@ -29,7 +38,6 @@ from campaignbridge.store.unit import Unit
 
 MAX_FILTERS, MAX_VALUE = 20, 500
 _ATTRIBUTE = re.compile(r"[A-Za-z0-9_ .-]{1,64}")
-_BROADCAST = re.compile(r"[A-Za-z0-9_-]{1,100}")
 _LOCALE = re.compile(r"[A-Za-z]{2,8}(?:-[A-Za-z0-9]{1,8}){0,3}")
 
 
@@ -67,6 +75,7 @@ def init(wiring: Wiring, new: NewRamp, *, actor: Actor) -> Ramp:
     _require_previous(new)
     connection = find_connection(wiring, new.connection)
     with wiring.store.unit() as unit:
+        require_past(new.previous_sent_at, now_ms=unit.now_ms())
         source = _source(wiring, unit, new, connection, actor)
         audience = _audience(unit, new.audience)
         excluded = [unit.ramps.get(one) for one in new.exclude_ramps]
@@ -174,15 +183,6 @@ def _audience(unit: Unit, slug: str) -> Row:
     if found is None:
         raise NotFound(f"There is no audience {slug[:40]!a}.", todo="audiences list shows what there is.")
     return found
-
-
-def require_broadcast(text: str) -> str:
-    """Return the id of a provider's object that somebody typed, or raise `InvalidInput`."""
-    if not _BROADCAST.fullmatch(text):
-        raise InvalidInput(
-            "A broadcast's id is 1 to 100 letters, digits, - or _.", todo="Copy it from the provider's pages."
-        )
-    return text
 
 
 def _require_previous(new: NewRamp) -> None:
@@ -379,12 +379,3 @@ def wave_named(unit: Unit, ramp: Ramp, label: str) -> Wave:
             f"{ramp.slug} has no wave {label[:64]!a}.", todo=f"ramps status {ramp.slug} lists them."
         )
     return found
-
-
-def require_reason(reason: str) -> None:
-    """Raise `InvalidInput` unless somebody says why, in 10 to 300 characters."""
-    require_one_line(reason, field="reason", limit=300)
-    if len(reason.strip()) < 10:
-        raise InvalidInput(
-            "A reason is 10 to 300 characters.", todo="Say it so that others understand it later."
-        )

@@ -134,7 +134,7 @@ def require_unsendable(held: Held, dossier: Dossier) -> None:
     campaign.require_settled()
     if remote is None or remote.remote_id is None or remote.retired_at is not None:
         return
-    if remote.went:
+    if remote.may_have_mailed:
         raise _may_have_gone(dossier)
     provider = held.wiring.open_provider(dossier.connection)
     if not make_unsendable(held, dossier, provider, ruled=True):

@@ -138,11 +138,13 @@ def _let_go(going: WaveRun, provider: Provider, gone: list[tuple[int, str]]) -> 
     assert segment is not None, "a draft has its segment"
     with going.writing() as unit:
         going.require(unit, need_ms=PUSH_LIMIT_MS + MARGIN_MS)
-    done = provider.remove_contacts(segment, tuple(address for _, address in gone), limit_ms=PUSH_LIMIT_MS)
-    if isinstance(done.ended_by, Refused):
-        raise refused(provider, done.ended_by, None)
-    if done.ended_by is not None:
-        raise unreadable(provider, done.ended_by)
+    # Whoever was erased has no address here any more; the member list then shows them as nobody of ours.
+    known = tuple(address for _, address in gone if address)
+    ended_by = provider.remove_contacts(segment, known, limit_ms=PUSH_LIMIT_MS).ended_by if known else None
+    if isinstance(ended_by, Refused):
+        raise refused(provider, ended_by, None)
+    if ended_by is not None:
+        raise unreadable(provider, ended_by)
     with going.writing() as unit:
         unit.assignments.release(going.wave.id, [contact for contact, _ in gone], code="suppressed")
         unit.ramps.log(going.ramp.id, "suppressed_released", wave_id=going.wave.id, people=len(gone))

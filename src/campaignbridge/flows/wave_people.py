@@ -12,17 +12,13 @@ from typing import TypeVar, assert_never
 from campaignbridge.domain.audience import Suppressed, Unusable, address_of
 from campaignbridge.domain.job import Done, JobOutcome
 from campaignbridge.domain.ledger import (
-    DIAL_LIMIT_MS,
     FIRST_BYTE_MS,
-    MUTATION_LIMIT_MS,
-    READ_LIMIT_MS,
     SETTLE_MS,
 )
 from campaignbridge.domain.provider import (
     Accepted,
     Ambiguous,
     ContactResult,
-    Found,
     Listing,
     Member,
     NewContact,
@@ -30,14 +26,11 @@ from campaignbridge.domain.provider import (
     Pushed,
     Refused,
 )
-from campaignbridge.domain.ramp import Ramp, Step, Wave
-from campaignbridge.flows.forgotten import segment_of, went_there
-from campaignbridge.flows.handoff import best
-from campaignbridge.flows.refusals import not_reached, refused, unreadable
+from campaignbridge.domain.ramp import Step, Wave
+from campaignbridge.flows.refusals import refused, unreadable
 from campaignbridge.flows.wave_run import Halt, WaveRun
 from campaignbridge.ports import Provider
 from campaignbridge.store.assignments import TOP, Assigned, Candidate
-from campaignbridge.store.unit import Unit
 
 T = TypeVar("T")
 PUSH_LIMIT_MS = 60_000
@@ -73,140 +66,6 @@ def place_of(seed: str) -> int:
     return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big") % TOP
 
 
-def make_segment(going: WaveRun) -> JobOutcome:
-    """Find the segment by its name, or make it; the oldest of that name is ours, others are never used.
-
-    A store that was restored may have forgotten that this wave went. So the provider is first asked for a campaign of
-    it: whoever is in that one's segment was mailed.
-    """
-    provider = going.wiring.open_provider(going.connection())
-    name = going.segment_name
-    found = _value(provider, provider.find_segment(name, audience=going.container, limit_ms=READ_LIMIT_MS))
-    if not found.complete:
-        raise unreadable(provider, Ambiguous(reason="incomplete_list"))
-    born = [one.created_ms for one in found.items if one.created_ms is not None]
-    since = min([going.wave.since, *born])
-    went = went_there(going, provider, since=since)
-    own = best(went.own)
-    if own is not None:
-        return _adopt_mailed(going, provider, own, since=since)
-    if went.forgotten:
-        return remember(going, provider, went.forgotten)
-    if not _anybody(going):
-        return going.fail("nobody_left")
-    if found.items:
-        return _adopt_found(going, provider, found.items[0].ref, since=since)
-    line = provider.dial(limit_ms=DIAL_LIMIT_MS)
-    if isinstance(line, Refused):
-        raise not_reached(provider, line)
-    try:
-        with going.writing() as unit:
-            going.require(unit, need_ms=MUTATION_LIMIT_MS + MARGIN_MS)
-            if not unit.waves.ask(going.run):
-                raise Halt
-        made = provider.create_segment(line, name, audience=going.container, limit_ms=MUTATION_LIMIT_MS)
-    finally:
-        line.close()
-    segment = _value(provider, made)  # without an answer it is looked for by its name, after a while
-    with going.writing() as unit:
-        going.advance(unit, Step.SEGMENT_CREATED, segment_id=segment.ref)
-    return going.go_on()
-
-
-def remember(going: WaveRun, provider: Provider, forgotten: tuple[tuple[str, Found], ...]) -> JobOutcome:
-    """Record waves that the store has forgotten, with whom they mailed; this one is written off, and picks later."""
-    ramp, wave = going.ramp, going.wave
-    mailed = []
-    for label, found in forgotten:
-        segment, sent_at = segment_of(going, provider, found)
-        if not segment:
-            return going.fail("forgotten_wave")
-        members = members_of(provider, segment)
-        mailed.append((label, found, sent_at or found.created_ms, [_identity(member) for member in members]))
-    with going.writing() as unit:
-        everybody = [one.contact_id for one in unit.assignments.members(wave.id)]
-        unit.assignments.release(wave.id, everybody, code="reopened")
-        for label, found, sent_at, identities in mailed:
-            wave_id = going.wiring.new_id("wav")
-            if not unit.waves.add_by_hand(
-                wave_id,
-                ramp_id=ramp.id,
-                label=label,
-                run_id=wave.run_id,
-                broadcast_id=found.remote_id,
-                sent_at=sent_at,
-                people=len(identities),
-            ):
-                raise Halt
-            unit.assignments.adopt(ramp, unit.waves.get(wave_id), identities)
-            unit.ramps.log(ramp.id, "wave_remembered", wave_id=wave_id, label=label, members=len(identities))
-            unit.events.add("ramp_wave_remembered", campaign_id=None, actor=None, ramp=ramp.slug, wave=label)
-        if not unit.waves.discard(wave):
-            raise Halt
-        _rotate_past(unit, ramp, wave)
-        unit.ramps.log(ramp.id, "wave_discarded", wave_id=wave.id, reason="forgotten_wave")
-    return Done()
-
-
-def _rotate_past(unit: Unit, ramp: Ramp, wave: Wave) -> None:
-    """Give the next wave a label that none of the ramp has had."""
-    assert wave.tier is not None, "a wave that was claimed has its tier"
-    labels = {one.label for one in unit.waves.of_ramp(ramp.id)}
-    while unit.ramps.get(ramp.id).plan.label(wave.tier) in labels:
-        unit.ramps.rotate(ramp.id)
-
-
-def _anybody(going: WaveRun) -> bool:
-    """Say whether anybody is to be put into the segment: nothing is made for a wave of nobody."""
-    with going.wiring.store.reading() as unit:
-        counts = unit.assignments.counts(going.wave.id)
-    return counts.get("assigned", 0) + counts.get("in_segment", 0) > 0
-
-
-def _adopt_mailed(going: WaveRun, provider: Provider, own: Found, *, since: int) -> JobOutcome:
-    """Take over the segment of this wave's campaign that went: whoever is in it was mailed, whatever was picked.
-
-    Nobody else is the wave's; its campaign is found, and adopted as what it is, by the handoff.
-    """
-    segment, _ = segment_of(going, provider, own)
-    if not segment:
-        return going.fail("went_to_unknown")
-    members = members_of(provider, segment)
-    identities = [_identity(member) for member in members]
-    with going.writing() as unit:
-        if not unit.waves.keep_segment(going.run, segment, since=since):
-            raise Halt
-        unit.assignments.adopt(going.ramp, going.wave, identities)
-        there = set(identities)
-        others = [
-            one.contact_id for one in unit.assignments.members(going.wave.id) if one.identity not in there
-        ]
-        unit.assignments.release(going.wave.id, others, code="not_in_segment")
-        going.advance(unit, Step.VERIFIED, verified=max(1, len(members)))
-        _note_adopted(going, unit, len(members), went=True)
-    return going.go_on()
-
-
-def _adopt_found(going: WaveRun, provider: Provider, segment: str, *, since: int) -> JobOutcome:
-    """Take over a segment of the wave's name that is there already; whoever is in it must have been picked for it.
-
-    Others were put there by somebody, or by an older wave of this name: a person decides before any of it goes on.
-    """
-    there = {_identity(member) for member in members_of(provider, segment)}
-    with going.writing() as unit:
-        if not unit.waves.keep_segment(going.run, segment, since=since):
-            raise Halt
-        strangers = there - {one.identity for one in unit.assignments.members(going.wave.id)}
-        going.advance(unit, Step.SEGMENT_CREATED)
-        _note_adopted(going, unit, len(there), went=False, strangers=len(strangers))
-    return going.fail("strangers_in_segment") if strangers else going.go_on()
-
-
-def _note_adopted(going: WaveRun, unit: Unit, members: int, *, went: bool, strangers: int = 0) -> None:
-    facts = {"members": members, "went": went, "strangers": strangers}
-    unit.ramps.log(going.ramp.id, "segment_adopted", wave_id=going.wave.id, actor=None, **facts)
-
-
 def push(going: WaveRun) -> JobOutcome:
     """Put the next chunk into the segment; go on until everybody was tried."""
     wave, plan = going.wave, going.ramp.plan
@@ -221,12 +80,8 @@ def push(going: WaveRun) -> JobOutcome:
         return going.go_on()
     if not chunk:
         return going.later(max(1_000, (due or 0) - wave.now))
-    gone = [one.contact_id for one in chunk if one.gone]
-    if gone:
-        with going.writing() as unit:
-            unit.assignments.release(wave.id, gone, code="suppressed")
-            unit.ramps.log(going.ramp.id, "suppressed_released", wave_id=wave.id, people=len(gone))
-        return going.go_on()
+    if any(one.gone for one in chunk):
+        return _let_go_before(going, chunk)
     checked = going.wiring.clock.mark()
     with going.writing() as unit:
         going.require(unit, need_ms=PUSH_LIMIT_MS + MARGIN_MS)
@@ -258,6 +113,15 @@ def push(going: WaveRun) -> JobOutcome:
             raise unreadable(provider, pushed.ended_by)
         case _:
             assert_never(pushed.ended_by)
+
+
+def _let_go_before(going: WaveRun, chunk: list[Candidate]) -> JobOutcome:
+    """Give up whoever was suppressed or erased since the pick, before anything of them leaves."""
+    gone = [one.contact_id for one in chunk if one.gone]
+    with going.writing() as unit:
+        unit.assignments.release(going.wave.id, gone, code="suppressed")
+        unit.ramps.log(going.ramp.id, "suppressed_released", wave_id=going.wave.id, people=len(gone))
+    return going.go_on()
 
 
 def _fields(one: Candidate) -> dict[str, str]:
@@ -327,7 +191,7 @@ def compare(going: WaveRun, provider: Provider) -> Seen | JobOutcome:
     """
     wave = going.wave
     assert wave.segment_id is not None, "the segment was made before"
-    there = {_identity(one): one for one in members_of(provider, wave.segment_id)}
+    there = {identity_in(one): one for one in members_of(provider, wave.segment_id)}
     with going.wiring.store.reading() as unit:
         ours = {one.identity: one for one in unit.assignments.members(wave.id)}
     gone = [identity for identity in there.keys() & ours.keys() if not there[identity].mailable]
@@ -370,20 +234,21 @@ def _take_out(going: WaveRun, provider: Provider, addresses: list[str]) -> JobOu
 
 def members_of(provider: Provider, segment: str) -> tuple[Member, ...]:
     """Return everybody in a segment; raise `ProviderFailed` unless all of them were read."""
-    listed: Listing[Member] = _value(provider, provider.segment_members(segment, limit_ms=MEMBERS_LIMIT_MS))
+    listed: Listing[Member] = accepted(provider, provider.segment_members(segment, limit_ms=MEMBERS_LIMIT_MS))
     if not listed.complete:
         raise unreadable(provider, Ambiguous(reason="incomplete_list"))
     return listed.items
 
 
-def _identity(member: Member) -> str:
+def identity_in(member: Member) -> str:
+    """Return whose address a member has; an address that we would not take is compared as it is."""
     try:
         return address_of(member.address).identity
     except Unusable:
         return member.address.lower()
 
 
-def _value(provider: Provider, outcome: Outcome[T]) -> T:
+def accepted(provider: Provider, outcome: Outcome[T]) -> T:
     """Return what was accepted, or raise `ProviderFailed`: what was asked may simply be asked again."""
     match outcome:
         case Accepted(value):

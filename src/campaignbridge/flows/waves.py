@@ -25,7 +25,7 @@ from campaignbridge.domain.errors import (
 )
 from campaignbridge.domain.job import Done, Handler, Job, JobOutcome
 from campaignbridge.domain.ramp import Ramp, Run, Step, Wave
-from campaignbridge.flows import wave_delivery, wave_people
+from campaignbridge.flows import wave_delivery, wave_people, wave_segment
 from campaignbridge.flows.stepping import STEP, is_open, wave_of
 from campaignbridge.flows.wave_run import Halt, WaveRun
 from campaignbridge.flows.wiring import Wiring
@@ -33,7 +33,7 @@ from campaignbridge.flows.wiring import Wiring
 LEASE_MS = 300_000  # a step makes several calls, each of which must end within the lease
 STEPS: dict[Step, Callable[[WaveRun], JobOutcome]] = {
     Step.PICKING: wave_people.pick,
-    Step.PICKED: wave_people.make_segment,
+    Step.PICKED: wave_segment.make_segment,
     Step.SEGMENT_CREATED: wave_people.push,
     Step.PUSHED: wave_people.verify,
     Step.VERIFIED: wave_delivery.make_draft,

@@ -130,6 +130,26 @@ class Audiences:
         if contacts:
             self._tx.load("audiences.load", contacts)
 
+    def erased(self, audience_id: int, identities: Sequence[str]) -> Known:
+        """Return the rows that stand for erased people, by their keyed identities; one look where there is none."""
+        if self._tx.one("audiences.any_erased", audience_id=audience_id) is None:
+            return {}
+        return self.known(audience_id, identities)
+
+    def come_back(self, contact_id: int, contact: NewContact) -> None:
+        """Put somebody who was erased, and may come back, into the row that stands for them."""
+        _, identity, email, attributes, locale, zone, _, import_id, _, _ = contact
+        self._tx.run(
+            "audiences.come_back",
+            id=contact_id,
+            identity=identity,
+            email=email,
+            attributes=attributes,
+            locale=locale,
+            zone=zone,
+            import_id=import_id,
+        )
+
     def change(self, contacts: Iterable[Mapping[str, Any]]) -> None:
         """Change what is known of people, by id."""
         rows = sorted(contacts, key=lambda row: int(row["id"]))

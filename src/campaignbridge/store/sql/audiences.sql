@@ -82,6 +82,18 @@ INSERT INTO contacts (
 UPDATE contacts SET attributes = :attributes, locale = :locale, zone = :zone, updated_at = now_ms()
 WHERE id = :id AND erased_at IS NULL
 
+-- name: any_erased
+-- By a range of the key (audience, identity), and no further than the first.
+SELECT id FROM contacts
+WHERE audience_id = :audience_id AND identity >= 'erased:' AND identity < 'erased;' LIMIT 1
+
+-- name: come_back
+-- Somebody who was erased, and whom an administrator let come back: by key, into the row that stands for them, so that
+-- what they were mailed still counts.
+UPDATE contacts SET identity = :identity, email = :email, attributes = :attributes, locale = :locale, zone = :zone,
+    import_id = :import_id, erased_at = NULL, updated_at = now_ms()
+WHERE id = :id AND erased_at IS NOT NULL
+
 -- name: of_person
 -- By the key (audience, identity); audiences are few.
 SELECT a.slug, a.name, c.id, c.identity, c.email, c.attributes, c.locale, c.zone, c.import_id,

@@ -35,7 +35,7 @@ FROM waves w
 JOIN campaigns c ON c.id = w.campaign_id
 JOIN remote_campaigns x ON x.campaign_id = c.id
 WHERE w.ramp_id = :ramp_id AND w.closed = 'discarded' AND x.remote_id IS NOT NULL AND x.retired_at IS NULL
-    AND x.went = 0
+    AND x.went = 0 AND coalesce(x.observed_status, 'draft') IN ('draft', 'scheduled', 'untracked')
 ORDER BY w.opened_at, w.id, x.generation
 
 -- name: of_person

@@ -108,8 +108,10 @@ UPDATE waves SET run_id = :fresh_run, failed = NULL, activity_at = now_ms(),
 WHERE id = :id AND run_id = :run_id AND closed IS NULL
 
 -- name: reopen
--- From the start, under another run: only while there is no marker of anything outside this store.
-UPDATE waves SET run_id = :fresh_run, failed = NULL, step = 'picking', picked = 0, activity_at = now_ms()
+-- From the start, under another run: only while there is no marker of anything outside this store. Whoever agreed to
+-- too few people agreed to others.
+UPDATE waves SET run_id = :fresh_run, failed = NULL, step = 'picking', picked = 0, underfilled_by = NULL,
+    activity_at = now_ms()
 WHERE id = :id AND run_id = :run_id AND closed IS NULL AND asked_at IS NULL AND segment_id IS NULL
     AND exported_at IS NULL AND campaign_id IS NULL
 
