@@ -122,6 +122,26 @@ def test_a_store_that_forgot_a_wave_of_another_label_counts_its_people_as_mailed
     assert lite.nobody_twice() == 100 + went.requested
 
 
+def test_no_later_wave_gets_the_label_of_one_that_was_forgotten(one, tmp_path):
+    one.people(400)
+    one.init(tiers=(100, 110))
+    backup = Backup(one.world, tmp_path / "before.db")
+    for _ in range(2):
+        one.started("picked")
+        ramp_recovery.discard(one.wiring, "winter", one.aim(), actor=DANA, return_contacts=True)
+    one.wave()
+    assert one.waves()[-1].label == "wave-3"
+    one.world.later(hours=25)
+    backup.restore()
+    one.wave()
+    for _ in range(2):
+        one.world.later(hours=24)
+        one.wave()
+    sent = [(wave.label, wave.tier) for wave in one.waves() if wave.closed is Closed.SENT]
+    assert sent == [("wave-3", None), ("wave-4", 0), ("wave-5", 1)], one.log()
+    assert one.nobody_twice() == 310
+
+
 def test_a_store_that_forgot_a_whole_ramp_counts_its_people_as_mailed(lite, tmp_path):
     lite.people(300)
     lite.init(tiers=(100, 150))
@@ -137,7 +157,7 @@ def test_a_store_that_forgot_a_whole_ramp_counts_its_people_as_mailed(lite, tmp_
     lite.world.later(hours=24)
     lite.wave()
     lite.world.later(hours=24)
-    assert lite.tick() == "wave_claimed", lite.log()
+    lite.wave()
     lite.resume_wave(accept_underfilled=True)
     lite.work()
     assert lite.nobody_twice() == 300

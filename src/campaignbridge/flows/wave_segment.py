@@ -91,10 +91,11 @@ def remember(going: WaveRun, provider: Provider, forgotten: tuple[tuple[str, Fou
 
 
 def _rotate_past(unit: Unit, ramp: Ramp, wave: Wave) -> None:
-    """Give the next wave a label that none of the ramp has had."""
+    """Give the waves that are to come labels that none of the ramp has had."""
     assert wave.tier is not None, "a wave that was claimed has its tier"
     labels = {one.label for one in unit.waves.of_ramp(ramp.id)}
-    while unit.ramps.get(ramp.id).plan.label(wave.tier) in labels:
+    coming = range(wave.tier, len(ramp.plan.tiers))
+    while labels & {unit.ramps.get(ramp.id).plan.label(tier) for tier in coming}:
         unit.ramps.rotate(ramp.id)
 
 
