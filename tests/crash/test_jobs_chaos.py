@@ -25,7 +25,7 @@ from support.stores import Child
 
 pytest_plugins = ["support.stores"]
 
-JOBS = int(os.environ.get("CAMPAIGNBRIDGE_CHAOS_JOBS", "1200"))
+JOBS = int(os.environ.get("CAMPAIGNBRIDGE_CHAOS_JOBS", "8000"))  # more than are done while it kills
 SECONDS = float(os.environ.get("CAMPAIGNBRIDGE_CHAOS_SECONDS", "4"))
 SEED = int(os.environ.get("CAMPAIGNBRIDGE_CHAOS_SEED", "20261129"))
 DRAIN_S = 60 + JOBS / 100  # an upper bound that only a failing run reaches
