@@ -72,8 +72,7 @@ def _repeatable(refusal: Refusal, end: Ending) -> bool:
 
 def usage(message: str, command: str) -> int:
     """Tell that the arguments can't be understood; return the exit code."""
-    todo = f"See what it takes: {command} --help"
-    refusal = Refusal(message, code="usage", todo=todo, command=f"{command} --help")
+    refusal = Refusal(message, code="usage", todo="See what it takes:", command=f"{command} --help")
     return refused(refusal)
 
 
