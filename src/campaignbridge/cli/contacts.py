@@ -85,7 +85,8 @@ def import_(  # noqa: PLR0917  Typer hands them over by name
         again = f"campaignbridge audiences import {source} --audience {audience} --yes"
         require_yes(f"Import into {audience}?", command=again)
     with session() as here:
-        done, rejects = _import(here, table, audience)
+        # What a query's rows are rejected into stands in this folder, under the name of the audience.
+        done, rejects = _import(here, table, audience, beside=file or f"{audience}.query")
     _tell(done, rejects, table)
 
 
@@ -109,12 +110,13 @@ def _look_at(file: str | None, query: str | None, place: str | None, choices: "C
     )
 
 
-def _import(here: "Session", table: "Table | Query", audience: str) -> "tuple[Imported, str | None]":
+def _import(
+    here: "Session", table: "Table | Query", audience: str, *, beside: str
+) -> "tuple[Imported, str | None]":
     from campaignbridge.flows.rejects import RejectsFile
 
     here.bridge.make_audience(audience, actor=here.actor)
-    # Those of a query go into this folder, under the name of the audience.
-    rejects = RejectsFile(getattr(table, "path", f"{audience}.query"))
+    rejects = RejectsFile(beside)
     shown = _Shown()
     try:
         done = here.bridge.import_contacts(
@@ -176,18 +178,11 @@ class _Shown:
 def _preview(table: "Table | Query") -> None:
     """Show what was found. The rows themselves are for people only: they are never part of a document."""
     mapping = table.mapping
-    delimited_by = getattr(table, "delimited_by", "")
-    found = {
-        "csv": f"{table.encoding}, columns split by {delimited_by}" + ("" if table.headed else ", no header"),
-        "ndjson": f"{table.encoding}, one JSON object on each line",
-        "parquet": "Parquet",
-        "query": "a query of another database",
-    }[table.kind]
     rows: list[tuple[str, ...]] = [("column", "becomes")]
     rows += [
         (terminal.shortened(name, 40), mapping.becomes(place)) for place, name in enumerate(mapping.names)
     ]
-    terminal.hint(f"Found  {found}", "", *terminal.columns(rows), "")
+    terminal.hint(f"Found  {_found(table)}", "", *terminal.columns(rows), "")
     if CHOICES.json:
         return
     most = max(1, (terminal.WIDTH + 3) // (CELL + 3))
@@ -201,6 +196,19 @@ def _preview(table: "Table | Query") -> None:
         cells = [terminal.shortened(cell, CELL) for cell in record.cells[:most]]
         lines.append((str(record.line), *cells, *[""] * (len(mapping.names[:most]) - len(cells))))
     terminal.hint(*terminal.columns(lines), "")
+
+
+def _found(table: "Table | Query") -> str:
+    from campaignbridge.flows.queries import Query
+
+    if isinstance(table, Query):
+        return "a query of another database"
+    return {
+        "csv": f"{table.encoding}, columns split by {table.delimited_by}"
+        + ("" if table.headed else ", no header"),
+        "ndjson": f"{table.encoding}, one JSON object on each line",
+        "parquet": "Parquet",
+    }[table.kind]
 
 
 def _tell(done: "Imported", rejects: str | None, table: "Table | Query") -> None:

@@ -1,6 +1,7 @@
 """Connections: which account a key opens. A key is in an environment variable, or sealed in the store."""
 
 import re
+from contextlib import suppress
 from dataclasses import replace
 from typing import assert_never
 
@@ -13,7 +14,7 @@ from campaignbridge.flows.refusals import not_reached, refused, unreadable
 from campaignbridge.flows.wiring import Wiring
 from campaignbridge.ports import Provider
 from campaignbridge.store.unit import Unit
-from campaignbridge.store.vault import SIGNING_KEY, Vault
+from campaignbridge.store.vault import CONNECTION_KEY, SIGNING_KEY, Vault
 
 MAX_KEY_LETTERS = 1000
 MOST_CALLS_PER_S = 1_000
@@ -244,36 +245,22 @@ def _check_key(secret: Secret) -> None:
 
 def _reseal(unit: Unit, vault: Vault, connection: Connection) -> None:
     before = connection.sealed
-    if before is None or vault.is_newest(before):
-        return
-    after = vault.seal(
-        vault.open(connection),
-        installation=before.installation,
-        connection_id=connection.id,
-        provider=connection.provider,
-        base_url=connection.base_url,
-    )
-    unit.accounts.reseal(connection.id, before, after)
+    after = None if before is None else vault.seal_anew(before, connection, use=CONNECTION_KEY)
+    if before is not None and after is not None:
+        unit.accounts.reseal(connection.id, before, after)
 
 
 def _reseal_signing(unit: Unit, vault: Vault, connection: Connection) -> None:
     endpoint = unit.webhooks.endpoint(connection.id)
     before = None if endpoint is None else endpoint.signing
-    if before is None or vault.is_newest(before):
+    if before is None:
         return
-    try:
-        key = vault.open_box(before, connection, use=SIGNING_KEY)
-    except InvalidInput:
-        return  # the ring here lacks it: the account's key works all the same, and events say so when they come
-    after = vault.seal(
-        key,
-        installation=before.installation,
-        connection_id=connection.id,
-        provider=connection.provider,
-        base_url=connection.base_url,
-        use=SIGNING_KEY,
-    )
-    unit.webhooks.reseal(connection.id, before, after)
+    with suppress(
+        InvalidInput
+    ):  # the ring here lacks its key: the account's works, and events say so when they come
+        after = vault.seal_anew(before, connection, use=SIGNING_KEY)
+        if after is not None:
+            unit.webhooks.reseal(connection.id, before, after)
 
 
 def _restart(unit: Unit, wiring: Wiring, connection: Connection) -> None:

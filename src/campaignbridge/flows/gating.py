@@ -45,9 +45,8 @@ def judge_ramp(wiring: Wiring, ramp_id: str) -> Judged:
     assert connection is not None, "a ramp has its connection"
     read = _read(wiring, connection, [(wave, remotes[wave.id]) for wave in waves])
     with wiring.store.unit() as unit:
-        unit.ramps.hold(
-            ramp_id
-        )  # and then everything as it is now: somebody may have waived, or judged, meanwhile
+        # Held, and then everything as it is now: somebody may have waived, or judged, meanwhile.
+        unit.ramps.hold(ramp_id)
         waves = [wave for wave in unit.waves.of_ramp(ramp_id) if wave.closed in ON_ITS_WAY]
         told = unit.fates.figures([wave.id for wave in waves])
         judged = _record(unit, unit.ramps.get(ramp_id), waves, _with_events(waves, read, told))

@@ -71,9 +71,8 @@ def mirror(wiring: Wiring, job: Job) -> JobOutcome:
     if found is None:
         return Again(after_ms=MISS_MS, payload={"misses": misses + 1}) if misses < MOST_MISSES else Done()
     for reason, people in found.items():
-        with (
-            wiring.store.unit() as unit
-        ):  # one for each: so those who suppress at the same time can't deadlock
+        # A transaction for each reason: so those who suppress at the same time can't deadlock.
+        with wiring.store.unit() as unit:
             fresh = take_off(unit, dict.fromkeys(people, reason), source="provider")
             if fresh:
                 unit.ramps.log(

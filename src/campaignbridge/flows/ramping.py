@@ -15,15 +15,7 @@ from campaignbridge.domain.connection import Connection
 from campaignbridge.domain.content import MAX_NAME, require_one_line
 from campaignbridge.domain.errors import Conflict, InvalidInput, InvalidState, NotFound
 from campaignbridge.domain.gate import Figures, Thresholds, Verdict, judge
-from campaignbridge.domain.ramp import (
-    Facts,
-    Plan,
-    Ramp,
-    Wave,
-    label_of,
-    require_plan,
-    require_slug,
-)
+from campaignbridge.domain.ramp import Facts, Plan, Ramp, Wave, label_of, require_plan, require_slug
 from campaignbridge.domain.recurring import Cron
 from campaignbridge.domain.when import require_zone
 from campaignbridge.flows.connecting import find_connection
@@ -222,12 +214,12 @@ def abort(wiring: Wiring, ref: str, *, actor: Actor, reason: str) -> Stopped:
     Its draft is made unsendable where the provider can; what isn't is named in the answer. Of a ramp that has ended
     and has such a draft, this does only that, and raises when it can't.
     """
+    actor.require("operate")
+    require_reason(reason)
     with wiring.store.reading() as unit:
         ramp = unit.ramps.get(ref)
         again = ramp.facts.ended is not None and bool(unit.ramp_reads.left(ramp.id))
     if again:
-        actor.require("operate")
-        require_reason(reason)
         refusal = retire_leftovers(wiring, ramp.id, actor=actor)
         if refusal is not None:
             raise refusal

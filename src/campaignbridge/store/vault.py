@@ -147,6 +147,19 @@ class Vault:
         """Say whether the ring's first key sealed it."""
         return self._keys().ids[:1] == (sealed.key_id,)
 
+    def seal_anew(self, sealed: Sealed, connection: Connection, *, use: str) -> Sealed | None:
+        """Return the same secret under the ring's first key; None where that sealed it. Raises as `open_box` does."""
+        if self.is_newest(sealed):
+            return None
+        return self.seal(
+            self.open_box(sealed, connection, use=use),
+            installation=sealed.installation,
+            connection_id=connection.id,
+            provider=connection.provider,
+            base_url=connection.base_url,
+            use=use,
+        )
+
     def _keys(self) -> KeyRing:
         if self._ring is None:
             self._ring = self._read_ring()
